@@ -91,7 +91,7 @@ class Served:
     cut: str
     """The name of the network with cuts."""
     policies: Mapping[str, RowPolicy]
-    """Of one row, by way of which the network is cut."""
+    """Costs of one row, by way of which the network is cut."""
     door: Door
     held: RowPolicy
     """The way through the door."""

@@ -26,8 +26,8 @@ from cache_adapt.audit.state import Rule
 from cache_adapt.learned import files
 from cache_adapt.learned.job import answered
 from cache_adapt.learned.kind import ExitsKind
-from learning.features import as_features
 from learning.budget import unlimited
+from learning.features import as_features
 from operators.base import Call
 from operators.decision import Decision
 from operators.recognise.chain import Chain

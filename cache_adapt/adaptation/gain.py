@@ -1,6 +1,6 @@
 """Whether what was trained is published: only where it is better than what is in use. Pure.
 
-Whoever uses it goes on with what is in use until the new version has been heard to spare much more (``heard_exits``).
+Workers go on with the version in use until the new one has been heard to spare much more (``heard_exits``).
 """
 
 from __future__ import annotations

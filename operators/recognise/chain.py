@@ -22,6 +22,7 @@ from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
+from operators.recognise.audits.standing import specialization
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
 from operators.recognise.exits.node_exits import NodeExits
@@ -31,9 +32,8 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcut import AuditOutcome, Shortcut
-from operators.recognise.standing import specialization
 from operators.recognise.terms import ChainTerms
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
@@ -52,7 +52,7 @@ class ChainNetworks:
 
     recogniser: Recogniser
     costs: UnitCosts
-    variants: Sequence[Variant] = ()
+    variants: Sequence[VariantShortcut] = ()
     cut: CutOracle | None = None
     """None: the oracle has no exits."""
     specialised: SpecialisedExits | None = None
@@ -221,7 +221,7 @@ class Chain:
                 )
 
     def _word(self, answer: Attribute) -> str:
-        """What an answer says: words that name nothing are one."""
+        """The word of an answer: those that name nothing are one."""
         return UNKNOWN if answer.label in self._recogniser.nameless else answer.label
 
     def _after(self, stream: NodeStream) -> None:

@@ -18,7 +18,7 @@ from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.exits.released import ReleasedLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 
 UNPAID = "its audits may cost nothing"
 
@@ -28,7 +28,7 @@ class Networks:
     """The networks of a node."""
 
     recogniser: Recogniser
-    variants: Sequence[Variant]
+    variants: Sequence[VariantShortcut]
     exits: NodeExits | None = None
     """None: the oracle runs as a whole."""
     released: ReleasedLooks | None = None

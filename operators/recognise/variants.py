@@ -16,7 +16,7 @@ from serving.errors import ModelError, OutOfService
 log = logging.getLogger(__name__)
 
 
-class Variant:
+class VariantShortcut:
     """Answers for every region, where it is the planned network: a ``Shortcut``."""
 
     kind: ShortcutKind = "variant"

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class NodeExitParts:
-    """What the exits of one node are made of."""
+    """The parts of the exits of one node."""
 
     spec: RecogniseNode
     networks: ChainNetworks
@@ -50,7 +50,7 @@ class NodeExitParts:
         return SpecialisedStream(self.subject(stream), words, self.audits.rule.accuracy, self.tuned, made)
 
     def subject(self, stream: str) -> Subject:
-        """What exits of a stream are made for; "": of all."""
+        """The subject of a stream's exits; "": of those for all streams."""
         oracle = self.networks.recogniser.roles.oracle
         return Subject(self.spec.name, oracle, self.entry.card.identity, self._words.digest, stream)
 

@@ -16,7 +16,7 @@ from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
@@ -55,7 +55,7 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
 
 def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:
     recogniser, costs = looks(spec, environment), UnitCosts(environment.engine)
-    variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+    variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
     networks = with_exits(spec, ChainNetworks(recogniser, costs, variants), environment, audits)
     objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
     if not variants and objects is None and networks.cut is None:

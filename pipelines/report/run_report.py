@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from operators.recognise.standing import Standing, specialization
+from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.static_objects import StaticObject

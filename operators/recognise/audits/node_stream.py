@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from operators.audits.stream_audits import StreamAudits
+from operators.recognise.audits.standing import Standing
 from operators.recognise.audits.trials import OpenTrials
-from operators.recognise.standing import Standing
 from specialization.timeline import Timeline
 
 

@@ -1,4 +1,4 @@
-"""What is expected of exits before any were made for a stream: as they were found on generated streets."""
+"""Figures expected of exits before any were made for a stream: as they were found on generated streets."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ prove themselves anew, which takes some hundred looks."""
 
 
 class ExitWords(NamedTuple):
-    """What exits say of N looks."""
+    """The answers of exits to N looks."""
 
     place: NDArray[np.int32]
     """The index of the cut whose exit was sure first; the number of cuts: none was."""
@@ -62,7 +62,7 @@ class ExitsInUse:
     """Share of the network's work that they are expected to spare."""
 
     def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
-        """What they say of looks that ran on: the first that is sure answers."""
+        """Answer looks that ran on: the first exit that is sure does."""
         count = len(taps[0])
         place, said = np.full(count, len(cuts), np.int32), np.zeros((count, self.exits.classes), np.float32)
         for index, cut in enumerate(cuts):
@@ -112,7 +112,7 @@ class HeardExits:
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
-        """What the last tuning found, until it is used; None: nothing that pays."""
+        """The result of the last tuning, until it is used; None: nothing pays."""
 
     @cached_property
     def _spec(self) -> ExitsSpec:
@@ -129,7 +129,7 @@ class HeardExits:
 
     @property
     def waits_for(self) -> str:
-        """What is missing as long as nothing is in use."""
+        """The step that comes next, as long as nothing is in use."""
         if self.artefact is None:
             return "none are made yet"
         return f"they were heard at {self._heard.taken} looks since they were made, and are tuned next at {self._due}"

@@ -12,12 +12,12 @@ import msgspec
 
 from cache_adapt.adaptation.targets import Report
 from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.audits.standing import Standing
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
 from operators.recognise.shortcut import AuditOutcome, Shortcut
-from operators.recognise.standing import Standing
 from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 

@@ -123,7 +123,7 @@ class NodeExits:
         return self._recogniser.crops(self.cut.oracle, frame, regions)
 
     async def answers(self, plan: LookPlan, result: ExitResult) -> ExitLooks:
-        """What exits and the end have said."""
+        """The answers of the exits and of the end."""
         ends: list[Attribute | None] = [None] * len(result.place)
         ended = np.flatnonzero(~result.left)
         if len(ended):
@@ -133,7 +133,7 @@ class NodeExits:
         return ExitLooks(self.early(plan, result), ends, ended, result)
 
     def early(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
-        """What the exits that answer have said: None where none is sure."""
+        """The answers of the exits in service; None where none is sure."""
         if plan.acting is None:
             return [None] * len(result.place)
         return self._said(plan.acting, result.place, result.distribution)
@@ -152,7 +152,7 @@ class NodeExits:
             self._auditor.looked(stream, kind.key, [AuditedLook(frame, *each, used.number) for each in both])
         if len(looks.ended):
             found = [look for look in looks.ends if look is not None]
-            ended = _Ended(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
+            ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
             self._ran_on(stream, ended, plan)
 
     def expects(self, stream: NodeStream, plan: LookPlan, regions: Sequence[Region]) -> Callable[[], None]:
@@ -183,7 +183,7 @@ class NodeExits:
     def _said(
         self, acting: tuple[ExitKind, ExitsInUse], place: NDArray[np.int32], distribution: Array
     ) -> list[Attribute | None]:
-        """What exits say of looks: None where none is sure."""
+        """The answers of exits to looks; None where none is sure."""
         kind, used = acting
         cuts = len(self.cut.places)
         return [
@@ -210,7 +210,7 @@ class NodeExits:
         elif account.looked(answered, ended, whole_s, look_s):
             kind.leave(stream.name, "they cost more than they save")
 
-    def _ran_on(self, stream: NodeStream, ended: _Ended, plan: LookPlan) -> None:
+    def _ran_on(self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan) -> None:
         taps = [tap[ended.rows] for tap in ended.result.taps]
         for kind, used in plan.shadows:
             found = used.answers(taps, self.cut.cuts)
@@ -229,7 +229,7 @@ class NodeExits:
             kind.took(looks)
 
     def _tapped(
-        self, stream: NodeStream, ended: _Ended, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
+        self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
         """A look that exits would have answered is there for all that were not drawn."""
         weights = np.ones(len(ended.rows), np.float32)
@@ -245,7 +245,7 @@ class NodeExits:
 
 
 @dataclass(frozen=True)
-class _Ended:
+class _RanOnLooks:
     """The looks of a frame that ran on."""
 
     frame: Frame

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Report, Subject
+from operators.recognise.audits.standing import Standing
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
-from operators.recognise.standing import Standing
 from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
@@ -74,7 +74,7 @@ class SpecialisedStream:
         self._kept: dict[int, ExitsInUse] = {}
         """The exits of the heads that WEG knows, by their numbers."""
         self._saved: SpecialisedState | None = None
-        """What another worker saved, until the cut oracle is open."""
+        """The state of another worker, until the cut oracle is open."""
         self.reason: str | None = None
 
     @property

@@ -32,7 +32,7 @@ class TappedLooks:
 
 
 class HeardLook(NamedTuple):
-    """What R exits would have said of one look, and what the end said."""
+    """The would-be answers of R exits to one look, and the end's."""
 
     errors: NDArray[np.float32]
     said: NDArray[np.intp]

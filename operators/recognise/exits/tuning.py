@@ -37,7 +37,7 @@ class ExitChoice:
     spared: float
     """Share of the network's work that they are expected to spare, 0…1."""
     rates: Rates | None = None
-    """What they do for these words, as WEG wants to know; None: it was not measured."""
+    """Their rates for these words, for WEG; None: they were not measured."""
 
     def asked(self, artefact: ExitArtefact) -> list[LearnedExit]:
         """The exits that are asked, with their thresholds."""

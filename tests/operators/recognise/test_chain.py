@@ -21,7 +21,7 @@ from operators.frames.frame import Region
 from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
@@ -58,7 +58,7 @@ class Scene:
         )
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint", **more)
-        networks = ChainNetworks(recogniser, UnitCosts(self.engine), [Variant(recogniser, "small")])
+        networks = ChainNetworks(recogniser, UnitCosts(self.engine), [VariantShortcut(recogniser, "small")])
         terms = ChainTerms(rule, budget or unlimited(), Listeners(self.changed.append))
         self.node = Chain("type", networks, terms)
         for stream in in_service:
@@ -438,7 +438,9 @@ async def test_the_oracle_answers_under_the_name_that_the_decision_gives_it(
     says = lambda batch: [colours(*["red"] * len(batch))]  # noqa: E731
     engine = FakeEngine(**{name: (card_of("big"), says) for name in MODELS})
     recogniser = Classifier(engine, Roles.of(MODELS, engine.card), "paint")
-    node = Chain("type", ChainNetworks(recogniser, UnitCosts(engine), [Variant(recogniser, "small")]), ChainTerms(ALL))
+    node = Chain(
+        "type", ChainNetworks(recogniser, UnitCosts(engine), [VariantShortcut(recogniser, "small")]), ChainTerms(ALL)
+    )
     regions = [make_region(id=0), make_region(0.5, id=1)]
     answer = await node.process(make_frame(), regions, call(planned))
     assert [[each.label for each in region.attributes] for region in regions] == [["red"], ["red"]]

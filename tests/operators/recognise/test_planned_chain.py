@@ -16,7 +16,7 @@ from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores, so_far
 from operators.wire.schema import Fallback
 from serving.errors import ModelError, OutOfService
@@ -41,7 +41,7 @@ class Scene:
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         self.engine = FakeEngine(**{name: (card, self._answering(name)) for name, card in cards.items()})
         recogniser = Classifier(self.engine, Roles.of(NAMES, self.engine.card), "paint")
-        variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+        variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         objects = Objects(recogniser) if tracks else None
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), variants)
         self.node = Chain("type", networks, ChainTerms(Rule(0.9, probation_rate=1.0)), objects)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from learning.account import Seconds
-from operators.recognise.standing import Standing, specialization
+from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import ProcessorSeconds, Specialization
 from specialization.timeline import Timeline
 

@@ -8,7 +8,7 @@ import pytest
 from operators.audits.roles import Roles
 from operators.decision import Decision
 from operators.recognise.classifier import Classifier
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores
 from serving.errors import BadInput, ModelError, OutOfService, SluiceError
 
@@ -29,9 +29,9 @@ class Node:
 
 
 def test_every_network_has_an_audit_of_its_own() -> None:
-    assert Variant(Node("big", "small").recogniser, "small").key == "variant"
+    assert VariantShortcut(Node("big", "small").recogniser, "small").key == "variant"
     three = Node("big", "middle", "small").recogniser
-    assert [Variant(three, model).key for model in ("middle", "small")] == ["variant middle", "variant small"]
+    assert [VariantShortcut(three, model).key for model in ("middle", "small")] == ["variant middle", "variant small"]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_every_network_has_an_audit_of_its_own() -> None:
     ],
 )
 def test_it_proves_itself_where_the_decision_would_have_it(decision: Decision, wanted: bool) -> None:
-    variant = Variant(Node("big", "small").recogniser, "small")
+    variant = VariantShortcut(Node("big", "small").recogniser, "small")
     asked = call("small")
     assert variant.proves_itself(type(asked)(decision, asked.urgency)) == wanted
 
@@ -54,7 +54,7 @@ def test_it_proves_itself_where_the_decision_would_have_it(decision: Decision, w
 async def test_it_answers_for_all_regions_whatever_the_decision_names() -> None:
     node = Node("big", "small")
     regions = [make_region(id=0), make_region(0.5, id=1)]
-    assert await Variant(node.recogniser, "small").answer(make_frame(), regions, call("big"))
+    assert await VariantShortcut(node.recogniser, "small").answer(make_frame(), regions, call("big"))
     assert [[(each.label, each.provenance) for each in region.attributes] for region in regions] == [
         [("blue", "variant")]
     ] * 2
@@ -66,7 +66,7 @@ async def test_one_that_cannot_be_opened_gives_way_and_says_so(
     error: SluiceError, comes_back: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = Node("big", "small")
-    node.error, variant, region = error, Variant(node.recogniser, "small"), make_region()
+    node.error, variant, region = error, VariantShortcut(node.recogniser, "small"), make_region()
     assert not await variant.answer(make_frame(), [region], call("small"))
     assert region.attributes == []
     assert (variant.is_there, variant.proves_itself(call("small"))) == (comes_back, comes_back)
@@ -75,7 +75,7 @@ async def test_one_that_cannot_be_opened_gives_way_and_says_so(
 
 async def test_another_failure_is_that_of_the_frame() -> None:
     node = Node("big", "small")
-    node.error, variant = BadInput("no picture"), Variant(node.recogniser, "small")
+    node.error, variant = BadInput("no picture"), VariantShortcut(node.recogniser, "small")
     with pytest.raises(BadInput):
         await variant.answer(make_frame(), [make_region()], call("small"))
     assert variant.is_there

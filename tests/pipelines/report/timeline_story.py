@@ -8,7 +8,7 @@ from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from learning.account import Seconds
 from operators.audits.audit_report import Audited, node_plan
-from operators.recognise.standing import Standing, specialization
+from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import NodePlan, StreamPlan
 from specialization.timeline import Timeline
 from tests.operators.publish.messages import AT

@@ -17,7 +17,7 @@ from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.scenes import Scenes
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from operators.testing import FakeEngine, call, card_of, make_frame, so_far
 from operators.testing.engine import COLOURS
@@ -43,7 +43,7 @@ class Camera:
         )
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
         self.scenes = Scenes(recogniser, pictures)
-        variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+        variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), variants)
         terms = ChainTerms(rule or Rule(0.9), listeners=Listeners(observer=self.heard))
         self.chain = Chain("scene", networks, terms, self.scenes)
