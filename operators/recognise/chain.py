@@ -96,9 +96,10 @@ class Chain:
         stream = self._streams.enter(frame.stream)
         stream.at_s = frame.media_time_s
         if self._objects is None:
+            shadow = not self._may_answer(stream, call)
             answer = await self._look(stream, frame, regions, call)
             self._recogniser.accept(regions)
-            self._tell_exits(stream, regions)
+            self._tell_exits(stream, regions, shadow)
         else:
             due, gone = self._objects.due(frame, regions)
             urgent, decision = self._looks.urgent(stream, due, call.decision)
@@ -207,18 +208,22 @@ class Chain:
         for answer in answers:
             self._auditor.concluded(stream, answer)
             if specialised is not None and objects is not None:
-                asked = stream.trials.was_asked(answer.track_id, specialised.key)
+                shadow = stream.trials.asked_in_shadow(answer.track_id, specialised.key)
                 by_exits = 2 * answer.looked.get("specialised", 0) > answer.looks
-                specialised.answered(stream, self._word(objects.answer_of(answer.belief)), by_exits, asked)
+                specialised.answered(stream, self._word(objects.answer_of(answer.belief)), by_exits, shadow)
 
-    def _tell_exits(self, stream: NodeStream, regions: Sequence[Region]) -> None:
-        """Tell WEG of looks that are answers by themselves."""
+    def _may_answer(self, stream: NodeStream, call: Call) -> bool:
+        """Whether exits of the stream may answer."""
+        kind = self._networks.specialised
+        return kind is not None and call.decision.allows(kind.kind) and stream.audits.of(kind.key).uses_shortcut
+
+    def _tell_exits(self, stream: NodeStream, regions: Sequence[Region], shadow: bool) -> None:
+        """Tell WEG of looks that are answers by themselves; ``shadow``: no exits of the stream could answer."""
         if self._networks.specialised is not None:
             for region in regions:
                 answer = region.attributes[-1]
-                self._networks.specialised.answered(
-                    stream, self._word(answer), answer.provenance == "specialised", True
-                )
+                by_exits = answer.provenance == "specialised"
+                self._networks.specialised.answered(stream, self._word(answer), by_exits, shadow)
 
     def _word(self, answer: Attribute) -> str:
         """The word of an answer: those that name nothing are one."""

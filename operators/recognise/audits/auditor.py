@@ -187,7 +187,7 @@ class Auditor:
         if track is None:
             return None
         shadow = not audit.uses_shortcut
-        if shadow and room and trials.is_new(track, key):
+        if shadow and room and trials.is_new(track, key, shadow):
             self._open(stream, key, track, shadow=True)
         trial = trials.of(track, key)
         if not shadow and look.said is not None and trials.answers_first(track, key):

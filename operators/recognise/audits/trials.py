@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from operators.frames.media_stopwatch import MediaStopwatch
 from operators.recognise.audits.trial import Trial
@@ -13,13 +14,21 @@ MOST_TRIALS = 256
 """Trials of a stream that are under way at once."""
 
 
+class _Asked(NamedTuple):
+    """An object that was looked at while a shortcut could have answered, or proved itself."""
+
+    shadow: bool
+    """Whether it proved itself at the first of these looks."""
+    answered: bool = False
+
+
 class OpenTrials:
     """Time is media time that passed, whatever single frames claim of it."""
 
     def __init__(self) -> None:
         self._trials: dict[tuple[int, str], Trial] = {}
-        self._seen: OrderedDict[tuple[int, str], bool] = OrderedDict()
-        """Objects that were looked at, by shortcut: whether it has answered for them."""
+        self._seen: OrderedDict[tuple[int, str], _Asked] = OrderedDict()
+        """Objects that were looked at, by shortcut."""
         self._clock = MediaStopwatch()
 
     @property
@@ -34,24 +43,26 @@ class OpenTrials:
     def frame(self, media_time_s: float) -> None:
         self._clock.move(media_time_s)
 
-    def is_new(self, track: int, key: str) -> bool:
-        """Whether the object was never looked at before; from now on it was."""
-        new = not self.was_asked(track, key)
-        self._note(track, key, self.has_answered(track, key))
-        return new
+    def is_new(self, track: int, key: str, shadow: bool = False) -> bool:
+        """Whether the object was never looked at before; from now on it was. ``shadow``: the oracle answers."""
+        known = self._seen.get((track, key))
+        self._note(track, key, known or _Asked(shadow))
+        return known is None
 
-    def was_asked(self, track: int, key: str) -> bool:
-        """Whether the object was looked at while the shortcut could have answered, or proved itself."""
-        return (track, key) in self._seen
+    def asked_in_shadow(self, track: int, key: str) -> bool | None:
+        """Whether the shortcut proved itself when the object was looked at first; None: it was not asked."""
+        known = self._seen.get((track, key))
+        return None if known is None else known.shadow
 
     def answers_first(self, track: int, key: str) -> bool:
         """Whether the shortcut answers for the object for the first time; from now on it has."""
         first = not self.has_answered(track, key)
-        self._note(track, key, answered=True)
+        self._note(track, key, _Asked(bool(self.asked_in_shadow(track, key)), answered=True))
         return first
 
     def has_answered(self, track: int, key: str) -> bool:
-        return self._seen.get((track, key), False)
+        known = self._seen.get((track, key))
+        return known is not None and known.answered
 
     def open(self, track: int, trial: Trial) -> None:
         self._trials[track, trial.key] = trial
@@ -78,8 +89,8 @@ class OpenTrials:
         for trial in self._trials.values():
             trial.over = True
 
-    def _note(self, track: int, key: str, answered: bool) -> None:
-        self._seen[track, key] = answered
+    def _note(self, track: int, key: str, asked: _Asked) -> None:
+        self._seen[track, key] = asked
         self._seen.move_to_end((track, key))
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)

@@ -89,12 +89,12 @@ class SpecialisedExits:
             self._streams[stream] = self._fresh(stream)
         return self._streams[stream]
 
-    def answered(self, stream: NodeStream, word: str, by_exits: bool, asked: bool) -> None:
-        """Take the answer for an object; ``asked``: its looks went through exits, or were heard by them."""
+    def answered(self, stream: NodeStream, word: str, by_exits: bool, shadow: bool | None) -> None:
+        """Take the answer for an object; ``shadow``: its exits could only be heard, None: they were not asked."""
         known, audit = self.of(stream.name), stream.audits.of(self.key)
         used = known.in_use
-        number = used.number if used is not None and asked and audit.phase != "off" else None
-        known.answered(word, by_exits, not audit.uses_shortcut, number)
+        number = used.number if used is not None and shadow is not None and audit.phase != "off" else None
+        known.answered(word, by_exits, bool(shadow) or not audit.uses_shortcut, number)
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return WEG's state and the exits, as JSON; None for an unknown stream."""
@@ -118,7 +118,9 @@ class SpecialisedExits:
 
     def why_silent(self, stream: str) -> str | None:
         known = self._streams.get(stream)
-        return None if known is None or known.in_use is not None else self._cut.why_not or known.reason
+        if known is None:
+            return None
+        return self._cut.why_not or (None if known.in_use is not None else known.reason)
 
     def is_told(self, stream: str) -> bool:
         """Whether there is something to tell of a stream: it was asked for, or exits have been made."""
@@ -188,11 +190,11 @@ class SharedExits:
         self.account(stream).left(gained=False)
 
     def why_silent(self, stream: str) -> str | None:
-        if self.in_use(stream) is not None:
+        why = self._tuned.cut.why_not
+        if why is None and self.in_use(stream) is not None:
             return None
         left = "they cost more than they save" if stream in self._left else None
-        why = self._tuned.cut.why_not or left or self._tuned.waits_for
-        return f"learned caches are not used: {why}"
+        return f"learned caches are not used: {why or left or self._tuned.waits_for}"
 
     def in_use(self, stream: str) -> ExitsInUse | None:
         return None if stream in self._left else self._used

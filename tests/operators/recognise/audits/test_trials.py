@@ -12,14 +12,23 @@ from tests.operators.recognise.audits.trials_of import trial
 
 def test_an_object_is_new_once_for_each_shortcut() -> None:
     trials = OpenTrials()
-    assert not trials.was_asked(7, "variant")
+    assert trials.asked_in_shadow(7, "variant") is None
     assert [trials.is_new(7, "variant"), trials.is_new(7, "variant"), trials.is_new(8, "variant")] == [
         True,
         False,
         True,
     ]
     assert trials.is_new(7, "cached")
-    assert trials.was_asked(7, "variant")
+    assert trials.asked_in_shadow(7, "variant") is False
+
+
+def test_an_object_that_was_looked_at_in_the_shadow_first_stays_one() -> None:
+    trials = OpenTrials()
+    trials.is_new(7, "variant", shadow=True)
+    trials.is_new(7, "variant")
+    assert trials.asked_in_shadow(7, "variant") is True
+    assert trials.answers_first(7, "variant")
+    assert trials.asked_in_shadow(7, "variant") is True
 
 
 def test_a_shortcut_answers_for_an_object_for_the_first_time_once() -> None:

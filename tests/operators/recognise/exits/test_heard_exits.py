@@ -1,0 +1,253 @@
+"""Exits are asked for, heard beside the network's end, tuned at doubling numbers of looks, and exchanged for better."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cache_adapt.adaptation.targets import Report, Subject
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from learning.budget import unlimited
+from operators.recognise.exits import heard_exits
+from operators.recognise.exits.cut_oracle import CutOracle
+from operators.recognise.exits.heard_exits import EVERY, FIRST_TUNING, IN_VAIN, LEAST_GAIN, ExitsRequest, HeardExits
+from operators.recognise.exits.saved_state import SavedExits
+from operators.recognise.exits.tapped import TappedLooks
+from operators.recognise.exits.tuning import ExitChoice
+from operators.testing import FakeEngine, card_of
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, samples
+from tests.operators.recognise.exits.maker import Maker
+
+SUBJECT = Subject("type", "vehicle", SHA, "words")
+REPORT = Report("")
+ALL = (0, 1, 2, WORDS.unknown)
+
+
+async def heard(
+    there: ExitArtefact | None = None, follows: bool = False, maker: Maker | None = None, subject: Subject = SUBJECT
+) -> HeardExits:
+    """What hears exits of an open network."""
+    engine = FakeEngine(vehicle=(card_of("vehicle"), lambda _: []))
+    engine.costs_s = {"vehicle": 0.01}
+    cut = CutOracle(engine, "vehicle", lambda: SPEC.cuts, unlimited())
+    await cut.open()
+    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000)), cut, there, follows)
+
+
+def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> TappedLooks:
+    """Looks at as many objects, of one frame; ``noises``: as with ``samples``."""
+    rows = samples(count, seed, noises)
+    objects = [f"{seed}/{each}" for each in range(count)]
+    return TappedLooks("cam", rows.taps, rows.words, rows.shares, rows.weights, objects)
+
+
+async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
+    known.tune(words)
+    await known.settled()
+    return known.found
+
+
+async def test_looks_are_offered_as_samples_before_there_are_exits() -> None:
+    maker = Maker(1000)
+    known = await heard(maker=maker)
+    frame = looks(5)
+    known.heard(frame)
+    assert not known.has_some
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
+    rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.words)
+    assert np.allclose(rows.taps[1], frame.taps[1], atol=0.01)
+    assert np.allclose(rows.shares, frame.shares, atol=0.001)
+    assert rows.weights.tolist() == frame.weights.tolist()
+
+
+async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_when_they_come() -> None:
+    maker = Maker(200)
+    known = await heard(maker=maker)
+    known.heard(looks(200))
+    assert known.waits_for == "none are made yet"
+    known.ask(Report("", 0))
+    ((target, _),) = maker.reports
+    assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
+    assert (known.version, known.has_some, known.tuning_is_due) == (1, True, False)
+    assert known.data == maker.made[target].data
+    assert known.waits_for == "they were heard at 0 looks since they were made, and are tuned next at 48"
+
+
+async def test_what_comes_again_is_not_taken_again() -> None:
+    maker = Maker(200)
+    known = await heard(maker=maker)
+    known.heard(looks(200))
+    known.ask(REPORT)
+    known.heard(looks(50))
+    known.ask(REPORT)
+    assert known.tuning_is_due, "what was heard is kept"
+
+
+@pytest.mark.parametrize("other", ["weights", "words", "cuts", "damaged", "empty"])
+async def test_exits_that_cannot_be_used_are_refused_in_one_line_and_those_before_stay(
+    other: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    maker = Maker(200)
+    known = await heard(maker=maker)
+    known.heard(looks(200))
+    known.ask(REPORT)
+    before, (target, _) = known.artefact, maker.reports[0]
+    words = WORDS if other != "words" else type(WORDS)(4, 0.5)
+    cuts = SPEC.cuts if other != "cuts" else (ExitCut("elsewhere", (6, 2, 2), 0.3), SPEC.cuts[1])
+    identity = SHA if other != "weights" else "cd" * 32
+    data = fit("vehicle", identity, ExitsSpec(cuts, words, 0.9), samples(200)).to_bytes()
+    maker.give(target, {"damaged": data[:-9], "empty": b""}.get(other, data))
+    for _ in range(2):
+        known.ask(REPORT)
+    assert known.artefact is before
+    assert known.version == 2, "it is not tried again"
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert line.startswith("exits of type are not used: ")
+    assert "\n" not in line
+
+
+async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many() -> None:
+    known = await heard(exits())
+    known.begin()
+    due = []
+    for number in range(1, 400):
+        known.heard(looks(1, seed=number))
+        if known.tuning_is_due:
+            due.append(number)
+            await tuned(known)
+    assert due == [FIRST_TUNING << doublings for doublings in range(4)]
+
+
+async def test_where_thresholds_follow_they_are_tuned_often() -> None:
+    known = await heard(exits(), follows=True)
+    known.begin()
+    due = []
+    for number in range(1, 400):
+        known.heard(looks(1, seed=number))
+        if known.tuning_is_due:
+            due.append(number)
+            await tuned(known)
+    assert due == [FIRST_TUNING, FIRST_TUNING + EVERY, FIRST_TUNING + 2 * EVERY]
+
+
+async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(400))
+    found = await tuned(known)
+    assert found is not None
+    used = known.used(found, 7)
+    assert (used.number, used.thresholds, used.spared, used.exits.classes) == (7, found.thresholds, found.spared, 4)
+    assert set(used.exits.by_cut) == {
+        cut.tensor for cut, threshold in zip(SPEC.cuts, found.thresholds, strict=True) if threshold
+    }
+    frame = looks(200, seed=9)
+    said = used.answers(frame.taps, known.cut.cuts)
+    answered = said.place < len(SPEC.cuts)
+    assert 0 < answered.sum() < 200
+    assert (said.distribution.sum(axis=1) > 0).tolist() == answered.tolist()
+    assert (WORDS.of(said.distribution[answered]) == frame.words[answered]).mean() > 0.8
+
+
+async def test_the_first_exit_that_is_sure_answers() -> None:
+    known = await heard(exits())
+    known.begin()
+    both, late = (known.used(ExitChoice(each, None, 0.1), 1) for each in ((0.3, 0.3), (0.0, 0.3)))
+    taps = looks(200, seed=9).taps
+    first, second = (each.answers(taps, known.cut.cuts).place for each in (both, late))
+    assert set(first.tolist()) == {0, 1, 2}
+    assert set(second.tolist()) == {1, 2}
+    assert ((first == 0) | (first == second)).all()
+
+
+async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_only() -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(400))
+    known.tune(None)
+    known._take(exits(300))
+    await known.settled()
+    assert known.found is None
+    assert known.cut.budget.spent["training"] > 0
+    assert not known.tuning_is_due, "they are heard anew"
+
+
+async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(100))
+
+    def broken(*_: object) -> None:
+        raise ValueError("not today")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(heard_exits, "chosen", broken)
+        assert await tuned(known) is None
+    known.heard(looks(300))
+    assert known.tuning_is_due
+    assert await tuned(known) is not None
+
+
+async def test_others_take_the_place_of_exits_in_use_only_where_they_spare_much_more() -> None:
+    known = await heard(exits())
+    known.begin()
+    used = known.used(ExitChoice((0.1, 0.1), None, 0.2), 1)
+    assert known.is_better(ExitChoice((0.1, 0.1), None, 0.05), None)
+    assert not known.is_better(ExitChoice((0.2, 0.2), None, 0.2 + 0.9 * LEAST_GAIN), used)
+    assert known.is_better(ExitChoice((0.2, 0.2), None, 0.2 + LEAST_GAIN + 1e-9), used)
+
+
+async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(IN_VAIN - 1, noises=(400.0, 400.0)))
+    assert await tuned(known) is None
+    assert not known.is_in_vain
+    known.heard(looks(1))
+    assert known.is_in_vain
+    known.forget_heard()
+    assert not known.is_in_vain
+
+
+async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
+    known = await heard(exits())
+    assert known.has_some
+    known.begin()
+    known.heard(looks(FIRST_TUNING))
+    known.begin()
+    assert known.tuning_is_due
+
+
+async def test_what_was_saved_is_used_again_where_it_fits(caplog: pytest.LogCaptureFixture) -> None:
+    known, data = await heard(), exits().to_bytes()
+    found = known.restore(3, data, SavedExits(5, [0.0, 0.25], 0.3), ALL)
+    assert found is not None
+    assert (found.number, found.thresholds, found.spared, known.version) == (5, (0.0, 0.25), 0.3, 3)
+    assert set(found.exits.by_cut) == {"late"}
+    assert nothing_is_used(await heard(), b"", SavedExits(5, [0.0, 0.25], 0.3))
+    assert nothing_is_used(await heard(), data, None)
+    assert nothing_is_used(await heard(), data, SavedExits(5, [0.25], 0.3))
+    assert caplog.records == []
+    assert nothing_is_used(await heard(), data[:100], SavedExits(5, [0.0, 0.25], 0.3))
+    other = await heard(subject=Subject("type", "vehicle", "cd" * 32, "words"))
+    assert nothing_is_used(other, data, SavedExits(5, [0.0, 0.25], 0.3))
+    assert len(caplog.records) == 2
+
+
+def nothing_is_used(known: HeardExits, data: bytes, used: SavedExits | None) -> bool:
+    return known.restore(3, data, used, ALL) is None
+
+
+async def test_what_is_being_tuned_is_given_up_at_the_end() -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(400))
+    known.tune(None)
+    known.close()
+    await known.settled()
+    assert known.found is None
