@@ -32,7 +32,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.terms import ChainTerms
-from operators.recognise.variants import Variant
+from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.executor import Executor
@@ -166,7 +166,7 @@ async def _submit(executor: Executor, seq: int, late_s: float) -> Result:
 def _executor(way: str) -> Executor:
     engine = Sleeping()
     recogniser = Classifier(engine, Roles.of(["large", "small"], engine.card), "type")
-    networks = ChainNetworks(recogniser, UnitCosts(engine), [Variant(recogniser, "small")])
+    networks = ChainNetworks(recogniser, UnitCosts(engine), [VariantShortcut(recogniser, "small")])
     chain = Chain("type", networks, ChainTerms(Rule(0.9)))
     chain.restore("cam", NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json())
     planner: Planner = FirstListed()
