@@ -1,15 +1,15 @@
 """What specialization spares where the oracle is good and every picture is another object: CIFAR-10 as streams.
 
-A user's two networks, ResNet-18 and ResNet-20, become models; ``sluice specialize profile`` makes a template of the
-small one from 1 200 pictures; then ``sluice run`` classifies streams of other pictures, ten a second, with
-``specialize: true`` and without, at the ``accuracy`` that a query has by default. Both runs of a stream go on at the
-same time, each in a process of its own, so that whatever else the machine does is met by both:
+A user's two networks, ResNet-18 and ResNet-20, become models. ``sluice run`` classifies streams of pictures, ten a
+second, with ``specialize: true`` and with ``specialize: false``, at the ``accuracy`` that a query has by default.
+Nothing is learnt beforehand. Both runs of a stream go on at the same time, each in a process of its own, so that
+whatever else the machine does is met by both:
 
 ``5_90``, ``2_90``  five classes make up 90 % of ten minutes, or two of two and a half
 ``5_90_long``       five classes make up 90 % of twenty minutes, other pictures than those of ten
-``random``          all classes are equally frequent: heads cannot pay
-``short``           half a minute of such a stream as 5_90: heads have no time to pay
-``small``           the same for longer, with ResNet-20 as the oracle, hardly larger than what could spare it
+``random``          all classes are equally frequent
+``short``           half a minute of such a stream as 5_90: exits have no time to pay
+``small``           the same for longer, with ResNet-20 as the oracle, in which exits could hardly spare anything
 
 ``cpu_s`` is the processor time of the whole process, with decoding, training and audits; ``node_speedup`` is
 that of the node by its own account.
@@ -17,26 +17,23 @@ that of the node by its own account.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from benchmarks import harness
+from benchmarks.run_parts.watched import Asked, Watched, together
 from benchmarks.weg_parts.cifar_models import CLASSES, LARGE, SMALL, Pictures, write_models
 from datasets.streams import Phase, generate
 
 SEED = 1
 QUICK = 60
+EXITS, ORACLE = "exits", "oracle"
+WAYS = (EXITS, ORACLE)
 ACCURACY = 0.9
 STREAMS: Mapping[str, tuple[Phase, str]] = {
     "5_90": (Phase(6_000, 5, 0.9), LARGE),
@@ -55,10 +52,8 @@ def measure(quick: bool) -> harness.Outcome:
         place = Path(folder)
         pictures = Pictures(SEED)
         write_models(place / "models", pictures.names)
-        pictures.write_stored(place / "stored")
-        _sluice(place, "specialize", "profile", LARGE, "--data", str(place / "stored"))
         truth = {name: _stream(place, pictures, name, quick) for name in names}
-        rows = [_row(name, *_runs(place, name, truth[name])) for name in names]
+        rows = [_row(name, _runs(place, name), truth[name]) for name in names]
     return harness.Outcome(rows, headline(rows), partial(_draw, rows))
 
 
@@ -73,68 +68,57 @@ def _stream(place: Path, pictures: Pictures, name: str, quick: bool) -> list[str
     return pictures.write_stream(place / "streams" / name, labels[:QUICK] if quick else labels, SEED)
 
 
-def _runs(place: Path, name: str, truth: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Without heads and with them, at the same time."""
-    with ThreadPoolExecutor(2) as both:
-        return list(both.map(lambda special: _run(place, name, special, truth), (False, True)))
+def _runs(place: Path, name: str) -> Mapping[str, Watched]:
+    """With exits and by the oracle alone, at the same time."""
+    return together({way: _asked(place, name, way) for way in WAYS})
 
 
-def _run(place: Path, name: str, special: bool, truth: Sequence[str]) -> Mapping[str, Any]:
+def _asked(place: Path, name: str, way: str) -> Asked:
     _, model = STREAMS[name]
-    folder = place / f"{name}-{'heads' if special else 'oracle'}"
-    folder.mkdir()
-    node = {"name": "kind", "task": "recognise", "input": "frame", "model": model}
+    node = {"name": "kind", "task": "recognise", "input": "frame", "model": model, "answer": "look"}
     query = {
         "version": 1,
         "name": "weg-cifar",
         "slo_ms": 60_000,
         "accuracy": ACCURACY,
         "streams": [{"id": name, "uri": str(place / "streams" / name)}],
-        "nodes": [node | ({"specialize": True} if special else {})],
+        "nodes": [{**node, "caches": False, "specialize": way == EXITS}],
     }
-    (folder / "query.yaml").write_text(yaml.safe_dump(query))
-    results, report = folder / "results.jsonl", folder / "report.json"
-    cpu_s = _sluice(place, "run", str(folder / "query.yaml"), "--out", str(results), "--report", str(report))
-    said = [json.loads(line)["objects"][0]["attributes"][0]["label"] for line in results.read_text().splitlines()]
-    right = sum(word == shown for word, shown in zip(said, truth, strict=True))
-    return {"cpu_s": cpu_s, "said": said, "right": right, "report": json.loads(report.read_text())}
+    return Asked(place / f"{name}-{way}", query, [place / "models"])
 
 
-def _sluice(place: Path, *arguments: str) -> float:
-    """Run a command; returns the processor seconds of its process."""
-    known = {**os.environ, "SLUICE_CACHE": str(place / "cache"), "SLUICE_MODELS": str(place / "models")}
-    command = [sys.executable, "-m", "pipelines.cli", *arguments]
-    with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdout=said, stderr=said, env=known) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            raise RuntimeError(said.read().decode())
-    return used.ru_utime + used.ru_stime
-
-
-def _row(name: str, oracle: Mapping[str, Any], ours: Mapping[str, Any]) -> harness.Row:
-    pairs = list(zip(ours["said"], oracle["said"], strict=True))
-    done: Mapping[str, Any] = next(iter(ours["report"]["specialization"]), {})
+def _row(name: str, runs: Mapping[str, Watched], truth: Sequence[str]) -> harness.Row:
+    oracle, ours = runs[ORACLE], runs[EXITS]
+    said, others = _said(ours), _said(oracle)
+    done: Mapping[str, Any] = next(iter(ours.report["specialization"]), {})
     account = done.get("processor_s") or {}
+    count = len(truth)
     return {
         "stream": name,
         "oracle": STREAMS[name][1],
-        "pictures": len(pairs),
-        "oracle_cpu_s": round(oracle["cpu_s"], 2),
-        "cpu_s": round(ours["cpu_s"], 2),
-        "cpu_speedup": round(oracle["cpu_s"] / ours["cpu_s"], 3),
-        "agreement": round(sum(one == other for one, other in pairs) / len(pairs), 4),
-        "oracle_accuracy": round(oracle["right"] / len(pairs), 4),
-        "accuracy_diff": round((ours["right"] - oracle["right"]) / len(pairs), 4),
-        "by_head": round(done.get("head", 0) / len(pairs), 4),
+        "pictures": count,
+        "oracle_cpu_s": round(oracle.cpu_s, 2),
+        "cpu_s": round(ours.cpu_s, 2),
+        "cpu_speedup": round(oracle.cpu_s / ours.cpu_s, 3),
+        "agreement": round(_equal(said, others) / count, 4),
+        "oracle_accuracy": round(_equal(others, truth) / count, 4),
+        "accuracy_diff": round((_equal(said, truth) - _equal(others, truth)) / count, 4),
+        "by_exits": round(done.get("head", 0) / count, 4),
         "audits": done.get("audits", ""),
         "node_speedup": done.get("speedup") or "",
         "account_saved_s": account.get("saved", ""),
         "account_spent_s": account.get("spent", ""),
-        "switched_off": sum(audit["switched_off"] for audit in ours["report"]["audits"]),
+        "switched_off": sum(audit["switched_off"] for audit in ours.report["audits"]),
         "reason": done.get("reason") or "",
     }
+
+
+def _said(run: Watched) -> list[str]:
+    return [line["objects"][0]["attributes"][0]["label"] for line in run.lines]
+
+
+def _equal(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(word == word_ for word, word_ in zip(one, other, strict=True))
 
 
 def _draw(rows: Sequence[harness.Row], figure: Any) -> None:

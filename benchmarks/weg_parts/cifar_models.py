@@ -1,4 +1,4 @@
-"""CIFAR-10 as a user would bring it: model directories, pictures to profile with, streams as folders of pictures."""
+"""CIFAR-10 as a user would bring it: model directories, streams as folders of pictures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tools.architectures.registry import find, load_weights
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data"))
 LARGE, SMALL = "resnet18", "resnet20"
-STORED = 120
-"""Pictures of every class that are for profiling; none of them is in a stream."""
 CLASSES = 10
 
 
@@ -35,15 +33,10 @@ class Pictures:
         order = np.random.default_rng((seed, 1)).permutation(len(self._jpegs))
         self._of = {label: order[self.truth[order] == label] for label in range(CLASSES)}
 
-    def write_stored(self, folder: Path) -> None:
-        """Write the pictures to profile with."""
-        self._write(folder, [int(place) for of in self._of.values() for place in of[:STORED]])
-
     def write_stream(self, folder: Path, labels: NDArray[np.intp], seed: int) -> list[str]:
         """Write a stream of pictures of these classes, in the order of their names; returns what each shows."""
         rng = np.random.default_rng((seed, 2))
-        rest = {label: of[STORED:] for label, of in self._of.items()}
-        self._write(folder, [int(rng.choice(rest[int(label)])) for label in labels])
+        self._write(folder, [int(rng.choice(self._of[int(label)])) for label in labels])
         return [self.names[label] for label in labels]
 
     def _write(self, folder: Path, places: Sequence[int]) -> None:
