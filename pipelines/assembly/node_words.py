@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from cache_adapt.learned.vocabulary import Vocabulary
-from operators.recognise.labels import Labels
 from operators.wire.result import UNKNOWN
 from serving.catalogue.cards import ModelCard
 
@@ -22,7 +22,8 @@ class NodeWords(NamedTuple):
     def of(cls, card: ModelCard, names: Sequence[str], least_confidence: float) -> NodeWords:
         """``card``: the oracle's; ``names``: as its recogniser knows them, published from ``least_confidence`` on."""
         nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
-        return cls(Vocabulary(len(names), least_confidence, nameless), Labels((*names, UNKNOWN)).digest)
+        digest = hashlib.sha256("\0".join((*names, UNKNOWN)).encode()).hexdigest()
+        return cls(Vocabulary(len(names), least_confidence, nameless), digest)
 
     @classmethod
     def of_classes(cls, card: ModelCard, min_confidence: float | None) -> NodeWords:

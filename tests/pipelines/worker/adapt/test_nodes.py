@@ -9,7 +9,7 @@ import pytest
 
 from cache_adapt.learned.kind import NodeNetwork
 from cache_adapt.learned.vocabulary import Vocabulary
-from operators.recognise.labels import Labels
+from pipelines.assembly.node_words import NodeWords
 from pipelines.environment import catalogue
 from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.query_file import Query
@@ -29,8 +29,9 @@ def test_exits_are_made_in_the_oracle_of_a_node_for_the_words_that_it_publishes(
     card = known.find("vehicle-type").card
     nameless = (card.classes.index(card.other_label),) if card.other_label else ()
     words = Vocabulary(len(card.classes), card.min_confidence, nameless)
-    digest = Labels((*card.classes, "unknown")).digest
+    digest = NodeWords.of(card, card.classes, card.min_confidence).digest
     assert adapted(dag(**keys), known) == {"type": NodeNetwork("vehicle-type", card.identity, digest, words)}
+    assert NodeWords.of(card, card.classes[::-1], card.min_confidence).digest != digest
 
 
 def test_of_several_models_it_is_the_oracle_and_the_querys_least_confidence_counts() -> None:
