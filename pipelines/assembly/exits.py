@@ -83,7 +83,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
-    shared = SharedExits(parts.tuned(parts.subject(""), there), makes) if there or makes else None
+    shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
 

@@ -20,9 +20,9 @@ NETWORKS = {"onnx"}
 BROKERS = {"kafka", "aiokafka.admin", "faust.transport.drivers.aiokafka", "operators.transports.kafka"}
 """What only a broker is spoken to by."""
 LEARNING = {
-    "operators.recognise.specialised.heads",
-    "operators.recognise.cached.supply",
-    "specialization.weg.algorithm",
+    "operators.recognise.exits.heard_exits",
+    "cache_adapt.learned.artefact",
+    "cache_adapt.adaptation.here",
 }
 """What only nodes with ``specialize`` or ``caches`` need."""
 ANNOTATING = {"operators.annotate.annotator"}
@@ -78,7 +78,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
     ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),
     ("worker, wrong broker", ["worker", "right.yaml", "--broker", "http://a"], "pydantic"),
-    ("worker, nothing to adapt", ["worker", "right.yaml", "--adapt", *BROKER], "pydantic"),
+    ("worker, nothing to adapt", ["worker", "still.yaml", "--adapt", *BROKER], "pydantic"),
     ("adapt", ["adapt", "wrong.yaml", *BROKER], "pydantic"),
     ("adapt, misspelt model", ["adapt", "model.yaml", *BROKER], "pydantic"),
     ("capture", ["capture", "wrong.yaml", *BROKER], "pydantic"),
@@ -117,6 +117,7 @@ nodes:
 def folder(tmp_path: Path) -> Path:
     looping_model(tmp_path, above=2)
     (tmp_path / "right.yaml").write_text(RIGHT)
+    (tmp_path / "still.yaml").write_text(RIGHT.replace("model: endless", "model: endless, specialize: false"))
     (tmp_path / "wrong.yaml").write_text(RIGHT.replace("nodes:", "noes:"))
     (tmp_path / "sinks.yaml").write_text("version: 1\nsinks: [{name: a, to: webhook, url: 'http://a'}]\n")
     (tmp_path / "model.yaml").write_text(RIGHT.replace("endless", "endles"))

@@ -123,11 +123,6 @@ class HeardExits:
         return self.request.target(self._spec)
 
     @property
-    def has_some(self) -> bool:
-        """Whether there are exits, heard or not yet."""
-        return self._first is not None or self.artefact is not None
-
-    @property
     def waits_for(self) -> str:
         """The step that comes next, as long as nothing is in use."""
         if self.artefact is None:

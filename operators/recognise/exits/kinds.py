@@ -170,10 +170,14 @@ class SharedExits:
     kind: ShortcutKind = "cached"
     key = "cached"
 
-    def __init__(self, tuned: HeardExits, made_in_service: bool) -> None:
-        """``made_in_service``: whether exits are made from looks of the streams, beside those that were there."""
-        self.models = (tuned.cut.oracle,)
-        self._tuned, self._made = tuned, made_in_service
+    def __init__(self, cut: CutOracle, tuner: Callable[[], HeardExits], made_in_service: bool) -> None:
+        """``tuner``: makes what has exits made and tunes them, once the network is cut.
+
+        ``made_in_service``: whether exits are made from looks of the streams; else there are some already.
+        """
+        self.models = (cut.oracle,)
+        self._cut, self._tuner, self._made = cut, tuner, made_in_service
+        self._tuned: HeardExits | None = None
         self._accounts: OrderedDict[str, ExitAccount] = OrderedDict()
         self._used: ExitsInUse | None = None
         self._left: set[str] = set()
@@ -190,38 +194,47 @@ class SharedExits:
         self.account(stream).left(gained=False)
 
     def why_silent(self, stream: str) -> str | None:
-        why = self._tuned.cut.why_not
+        why = self._cut.why_not
         if why is None and self.in_use(stream) is not None:
             return None
         left = "they cost more than they save" if stream in self._left else None
-        return f"learned caches are not used: {why or left or self._tuned.waits_for}"
+        waits = "none are made yet" if self._tuned is None else self._tuned.waits_for
+        return f"learned caches are not used: {why or left or waits}"
 
     def in_use(self, stream: str) -> ExitsInUse | None:
         return None if stream in self._left else self._used
 
     def wants_taps(self, stream: str) -> bool:
-        return self._made or self._tuned.has_some
+        return True
+
+    @property
+    def tuned(self) -> HeardExits:
+        """The exits; nothing of that is there before the network is cut."""
+        if self._tuned is None:
+            self._tuned = self._tuner()
+        return self._tuned
 
     def took(self, looks: TappedLooks) -> None:
-        self._tuned.heard(looks)
+        self.tuned.heard(looks)
 
     def go_on(self, stream: str) -> bool:
-        if not self._tuned.cut.is_open:
+        if not self._cut.is_open:
             return False
-        self._tuned.begin()
+        tuned = self.tuned
+        tuned.begin()
         if self._made:
-            self._tuned.ask(Report(stream, self._tuned.version))
-        if self._tuned.tuning_is_due:
-            self._tuned.tune(None)
-        found, self._tuned.found = self._tuned.found, None
+            tuned.ask(Report(stream, tuned.version))
+        if tuned.tuning_is_due:
+            tuned.tune(None)
+        found, tuned.found = tuned.found, None
         if found is None:
             return False
-        if self._tuned.follows and self._used is not None:
-            self._used = self._tuned.used(found, self._used.number)
+        if tuned.follows and self._used is not None:
+            self._used = tuned.used(found, self._used.number)
             return False
-        if not self._tuned.is_better(found, self._used):
+        if not tuned.is_better(found, self._used):
             return False
-        self._used = self._tuned.used(found, 1 if self._used is None else self._used.number + 1)
+        self._used = tuned.used(found, 1 if self._used is None else self._used.number + 1)
         self._left.clear()
         return True
 
@@ -242,7 +255,9 @@ class SharedExits:
         self._left.discard(stream)
 
     async def settled(self) -> None:
-        await self._tuned.settled()
+        if self._tuned is not None:
+            await self._tuned.settled()
 
     def close(self) -> None:
-        self._tuned.close()
+        if self._tuned is not None:
+            self._tuned.close()
