@@ -73,8 +73,8 @@ class Crossing:
         self.budget, self._accuracy, self._follows = budget or unlimited(), accuracy, releases
         self.cut = CutOracle(self.engine, "net", self._places, self.budget)
         self.special = SpecialisedExits(self.cut, self._stream, asked_for) if "specialised" in kinds else None
-        shared = "cached" in kinds
-        self.shared = SharedExits(self.tuned(Subject("type", "net", SHA, "words"), there), makes) if shared else None
+        all_streams = partial(self.tuned, Subject("type", "net", SHA, "words"), there)
+        self.shared = SharedExits(self.cut, all_streams, makes) if "cached" in kinds else None
         networks = ChainNetworks(
             self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared, releases
         )

@@ -65,7 +65,7 @@ async def test_looks_are_offered_as_samples_before_there_are_exits() -> None:
     known = await heard(maker=maker)
     frame = looks(5)
     known.heard(frame)
-    assert not known.has_some
+    assert known.artefact is None
     assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
     rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.words)
     assert np.allclose(rows.taps[1], frame.taps[1], atol=0.01)
@@ -81,7 +81,7 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     known.ask(Report("", 0))
     ((target, _),) = maker.reports
     assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
-    assert (known.version, known.has_some, known.tuning_is_due) == (1, True, False)
+    assert (known.version, known.tuning_is_due) == (1, False)
     assert known.data == maker.made[target].data
     assert known.waits_for == "they were heard at 0 looks since they were made, and are tuned next at 48"
 
@@ -225,7 +225,6 @@ async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
 
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
     known = await heard(exits())
-    assert known.has_some
     known.begin()
     known.heard(looks(FIRST_TUNING))
     known.begin()
