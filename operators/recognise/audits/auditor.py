@@ -58,9 +58,12 @@ class Auditor:
         stream.trials.frame(frame.media_time_s)
         self._conclude(stream, stream.trials)
 
-    def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region) -> bool:
-        """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer."""
-        rate, track = stream.audits.of(key).rate, region.track_id
+    def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, always: bool = False) -> bool:
+        """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.
+
+        ``always``: the oracle makes all looks.
+        """
+        rate, track = 1.0 if always else stream.audits.of(key).rate, region.track_id
         if self._objects is None:
             return self._coin(key, frame, region) < rate
         if track is None:
@@ -69,10 +72,13 @@ class Auditor:
             self._open(stream, key, track, shadow=False)
         return stream.trials.of(track, key) is not None
 
-    def looked(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook]) -> None:
-        """Take looks with both answers, as far as the oracle was asked."""
+    def looked(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], late: bool = False) -> None:
+        """Take looks with both answers, as far as the oracle was asked.
+
+        ``late``: the shortcut's answers were out before, and may have led to a conclusion; see ``expects``.
+        """
         for look in looks:
-            audit = self._audit_of(stream, key, look)
+            audit = self._audit_of(stream, key, look, late)
             if audit is not None and look.reference is not None:
                 self._take(audit, self._both(look), partial(self._picture, look.frame, look.region))
 
@@ -143,11 +149,11 @@ class Auditor:
         """Finish waiting looks within the time, and give up the rest."""
         await self._second.close(within_s)
 
-    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook) -> LookAudit | None:
+    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook, late: bool) -> LookAudit | None:
         """Count a look that is over; what it is an audit of."""
         audit = stream.audits.of(key)
         if self._objects is not None:
-            return self._of_track(stream, key, look, room=True)
+            return self._of_track(stream, key, look, room=True, late=late)
         if not audit.uses_shortcut:
             audit.by_oracle()
             return LookAudit(stream, key, True, stream.trials)
@@ -178,18 +184,20 @@ class Auditor:
         ticket = audit.by_shortcut(self._coin(key, look.frame, look.region), room)
         return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
 
-    def _of_track(self, stream: NodeStream, key: str, look: AuditedLook, room: bool) -> LookAudit | None:
+    def _of_track(
+        self, stream: NodeStream, key: str, look: AuditedLook, room: bool, late: bool = False
+    ) -> LookAudit | None:
         """The trial about a track; in the shadow it is opened at the first look, in service by ``draws``.
 
         What a shortcut in service answers for is counted once. ``room``: for another trial.
         """
         trials, audit, track = stream.trials, stream.audits.of(key), look.region.track_id
-        if track is None:
+        if track is None or (late and stream.run != look.frame.run):
             return None
         shadow = not audit.uses_shortcut
         if shadow and room and trials.is_new(track, key, shadow):
             self._open(stream, key, track, shadow=True)
-        trial = trials.of(track, key)
+        trial = trials.of(track, key, late)
         if not shadow and look.said is not None and trials.answers_first(track, key):
             possible = trial is not None or (room and trials.has_room)
             ticket = audit.by_shortcut(float(trial is None), possible)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,8 +100,8 @@ class NodeExits:
         shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
         drawn = np.ones(len(regions), np.bool_)
         if acting is not None:
-            key = acting[0].key
-            drawn = np.array([self._auditor.draws(stream, key, frame, each) for each in regions], np.bool_)
+            draws = partial(self._auditor.draws, stream, acting[0].key, frame, always=self._releases)
+            drawn = np.array([draws(each) for each in regions], np.bool_)
         return LookPlan(RowPolicy(None if acting is None else acting[1].exits, ~drawn), acting, shadows, drawn)
 
     async def look(
@@ -149,7 +150,8 @@ class NodeExits:
             kind, used = plan.acting
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
             both = zip(regions, looks.said, looks.ends, strict=True)
-            self._auditor.looked(stream, kind.key, [AuditedLook(frame, *each, used.number) for each in both])
+            looked = [AuditedLook(frame, *each, used.number) for each in both]
+            self._auditor.looked(stream, kind.key, looked, late=self._releases)
         if len(looks.ended):
             found = [look for look in looks.ends if look is not None]
             ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)

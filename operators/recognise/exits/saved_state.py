@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
 from typing import Annotated
 
 import msgspec
@@ -38,3 +39,10 @@ class SpecialisedState(msgspec.Struct, forbid_unknown_fields=True):
     """The newest exits; empty: none have come."""
     in_use: SavedExits | None = None
     """None: nothing of the stream's own answers."""
+
+    def knows_only(self, words: int) -> bool:
+        """Whether all that it tells of is among so many words, and the classes of each head are ascending."""
+        weg = self.weg
+        heads = [head.target.classes for head in (*weg.known, weg.head, weg.wanted) if head is not None]
+        ascending = all(one < other for classes in heads for one, other in pairwise(classes))
+        return ascending and all(0 <= each < words for each in chain(weg.answers, weg.previous, *heads))

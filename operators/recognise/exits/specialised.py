@@ -10,11 +10,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from cache_adapt.adaptation.targets import Report, Subject
 from operators.recognise.audits.standing import Standing
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
+from serving.errors import Malformed
 from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
@@ -171,6 +174,8 @@ class SpecialisedStream:
 
     def state(self) -> SpecialisedState:
         """The state with which another worker can go on."""
+        if self._saved is not None:
+            return replace(self._saved, weg=self.weg.state, account=self.account)
         used, subject = self.in_use, self._subject
         saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
         version, data = (0, b"") if self._tuned is None else (self._tuned.version, self._tuned.data)
@@ -179,10 +184,15 @@ class SpecialisedStream:
         )
 
     def restore(self, state: SpecialisedState) -> None:
-        """Go on from a state; exits that are damaged or belong to another network are asked for anew."""
+        """Go on from a state; exits that are damaged or belong to another network are asked for anew.
+
+        Raises Malformed where it tells of words that there are not.
+        """
         subject = self._subject
         if state.labels != subject.labels or state.identity != subject.network_identity:
             return
+        if not state.knows_only(len(self.words)):
+            raise Malformed("it tells of words that the network does not say")
         self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state
 
     async def settled(self) -> None:
@@ -197,7 +207,8 @@ class SpecialisedStream:
 
     def _restore_exits(self, state: SpecialisedState) -> None:
         head = self.weg.state.head
-        used = None if head is None else state.in_use
+        saved = state.in_use
+        used = saved if head is not None and saved is not None and saved.number == head.number else None
         found = self.tuned.restore(state.version, state.artefact, used, head.target.classes if head else ())
         for known in self.weg.state.known.copy():
             if head is not None and known.number == head.number and found is not None:

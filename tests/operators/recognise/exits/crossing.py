@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -37,7 +37,6 @@ SHA = "ab" * 32
 GRID = (3, 1, 1)
 CUTS = (ExitCut("early", GRID, 0.3), ExitCut("late", GRID, 0.7))
 CUT = "net+early+late"
-WORDS = Vocabulary(labels=3, least_confidence=0.6)
 PAINT = {"blue": (250, 20, 20), "green": (20, 250, 20), "red": (20, 20, 250), "grey": (120, 120, 120)}
 INPUT = {"width": 4, "height": 4, "colour": "bgr", "scale": 1 / 255}
 FPS = 10
@@ -58,22 +57,24 @@ class Crossing:
         asked_for: bool = True,
         budget: Budget | None = None,
         maker: Maker | None = None,
+        nameless: str | None = None,
     ) -> None:
         """``there``: exits of all streams that are there already; ``makes``: they are made in service too.
 
-        ``asked_for``: the query says that it wants exits of single streams.
+        ``asked_for``: the query says that it wants exits of single streams; ``nameless``: a colour that is no name.
         """
         self.words = {colour: colour for colour in PAINT if colour != "grey"}
         self.maker, self.heard, self.labels = maker or Maker(), Recording(), "words"
         self.seq = self.track = self.found_cuts = 0
-        self.engine = FakeEngine(net=(card_of("net", min_confidence=0.6, input=INPUT), self._say))
+        self.engine = FakeEngine(net=(card_of("net", min_confidence=0.6, input=INPUT, other_label=nameless), self._say))
         self.engine.costs_s = {"net": 0.01, CUT: 0.005}
+        self.vocabulary = Vocabulary(3, 0.6, () if nameless is None else (COLOURS.index(nameless),))
         self.recogniser = Classifier(self.engine, Roles.of(["net"], self.engine.card), "paint")
         self.budget, self._accuracy, self._follows = budget or unlimited(), accuracy, releases
         self.cut = CutOracle(self.engine, "net", self._places, self.budget)
         self.special = SpecialisedExits(self.cut, self._stream, asked_for) if "specialised" in kinds else None
-        shared = "cached" in kinds
-        self.shared = SharedExits(self.tuned(Subject("type", "net", SHA, "words"), there), makes) if shared else None
+        all_streams = partial(self.tuned, Subject("type", "net", SHA, "words"), there)
+        self.shared = SharedExits(self.cut, all_streams, makes) if "cached" in kinds else None
         networks = ChainNetworks(
             self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared, releases
         )
@@ -106,12 +107,20 @@ class Crossing:
         return regions
 
     async def passing(self, colours: Sequence[str], frames: int, stream: str = "cam") -> Counter[str]:
-        """So many frames in which these colours go by, one step in each frame; who has answered how often."""
+        """So many frames with four objects each, of these colours in turn; who has answered how often."""
         given = Counter[str]()
-        for at in range(frames):
-            shown = [colours[(at + place) % len(colours)] for place in range(ROWS)]
+        for at in range(self.seq, self.seq + frames):
+            shown = [colours[(ROWS * at + place) % len(colours)] for place in range(ROWS)]
             given.update(each.attributes[-1].provenance for each in await self.regions(*shown, stream=stream))
         return given
+
+    async def until(self, condition: Callable[[], bool], colours: Sequence[str], frames: int = 500) -> int:
+        """Let these colours go by until that holds; how many frames it took."""
+        for number in range(frames):
+            if condition():
+                return number
+            await self.passing(colours, 1)
+        raise AssertionError(f"{frames} frames were not enough")
 
     async def tracks(self, colours: Sequence[str], objects: int, frames: int = 8) -> Counter[str]:
         """Objects pass one after the other, each for some frames; by whom each was looked at first."""
@@ -127,14 +136,15 @@ class Crossing:
         return found
 
     def phase(self, kind: ShortcutKind = "specialised", stream: str = "cam") -> str:
-        return self.node._streams.known()[stream].audits.of(kind).phase
+        known = self.node._streams.known().get(stream)
+        return "shadow" if known is None else known.audits.of(kind).phase
 
     def looks(self, model: str) -> int:
         """Looks that a network was asked for."""
         return sum(len(batch) for name, batch, _ in self.engine.asked if name == model)
 
     def tuned(self, subject: Subject, there: ExitArtefact | None = None) -> HeardExits:
-        request = ExitsRequest(subject, WORDS, self._accuracy, self.maker)
+        request = ExitsRequest(subject, self.vocabulary, self._accuracy, self.maker)
         return HeardExits(request, self.cut, there, self._follows)
 
     def _stream(self, stream: str) -> SpecialisedStream:

@@ -1,4 +1,4 @@
-"""Exits are asked for, heard beside the network's end, tuned at doubling numbers of looks, and exchanged for better."""
+"""Exits are asked for, heard beside the network's end, tuned at growing numbers of looks, and exchanged for better."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
-from operators.recognise.exits.heard_exits import EVERY, FIRST_TUNING, IN_VAIN, LEAST_GAIN, ExitsRequest, HeardExits
+from operators.recognise.exits.heard_exits import (
+    EVERY,
+    FIRST_TUNING,
+    IN_VAIN,
+    LEAST_FACTOR,
+    LEAST_GAIN,
+    ExitsRequest,
+    HeardExits,
+)
 from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice
@@ -57,7 +65,7 @@ async def test_looks_are_offered_as_samples_before_there_are_exits() -> None:
     known = await heard(maker=maker)
     frame = looks(5)
     known.heard(frame)
-    assert not known.has_some
+    assert known.artefact is None
     assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
     rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.words)
     assert np.allclose(rows.taps[1], frame.taps[1], atol=0.01)
@@ -73,7 +81,7 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     known.ask(Report("", 0))
     ((target, _),) = maker.reports
     assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
-    assert (known.version, known.has_some, known.tuning_is_due) == (1, True, False)
+    assert (known.version, known.tuning_is_due) == (1, False)
     assert known.data == maker.made[target].data
     assert known.waits_for == "they were heard at 0 looks since they were made, and are tuned next at 48"
 
@@ -111,7 +119,7 @@ async def test_exits_that_cannot_be_used_are_refused_in_one_line_and_those_befor
     assert "\n" not in line
 
 
-async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many() -> None:
+async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_again() -> None:
     known = await heard(exits())
     known.begin()
     due = []
@@ -120,7 +128,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many()
         if known.tuning_is_due:
             due.append(number)
             await tuned(known)
-    assert due == [FIRST_TUNING << doublings for doublings in range(4)]
+    assert due == [FIRST_TUNING, 72, 108, 162, 243, 364]
 
 
 async def test_where_thresholds_follow_they_are_tuned_often() -> None:
@@ -198,8 +206,9 @@ async def test_others_take_the_place_of_exits_in_use_only_where_they_spare_much_
     known.begin()
     used = known.used(ExitChoice((0.1, 0.1), None, 0.2), 1)
     assert known.is_better(ExitChoice((0.1, 0.1), None, 0.05), None)
-    assert not known.is_better(ExitChoice((0.2, 0.2), None, 0.2 + 0.9 * LEAST_GAIN), used)
-    assert known.is_better(ExitChoice((0.2, 0.2), None, 0.2 + LEAST_GAIN + 1e-9), used)
+    least = LEAST_FACTOR * used.spared + LEAST_GAIN
+    assert not known.is_better(ExitChoice((0.2, 0.2), None, least - 0.001), used)
+    assert known.is_better(ExitChoice((0.2, 0.2), None, least + 0.001), used)
 
 
 async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
@@ -216,7 +225,6 @@ async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
 
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
     known = await heard(exits())
-    assert known.has_some
     known.begin()
     known.heard(looks(FIRST_TUNING))
     known.begin()

@@ -1,0 +1,160 @@
+"""What the two kinds of exits tell, which version is in use, and what is forgotten."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.specs import ExitsSpec
+from cache_adapt.learned.vocabulary import Vocabulary
+from learning.budget import Budget
+from operators.recognise.exits import kinds
+from operators.recognise.exits.account import PATIENCE
+from operators.recognise.exits.heard_exits import FIRST_TUNING
+from tests.operators.recognise.exits.crossing import CUT, CUTS, SHA, Crossing
+from tests.operators.recognise.exits.maker import Maker
+
+COLOURS = ("blue", "green", "red")
+
+
+@cache
+def learnt() -> ExitArtefact:
+    """Exits for colours, as they are read from a file."""
+    words = np.arange(120) % 3
+    tap = (16 * np.eye(3)[words] + np.random.default_rng(0).normal(1, 0.5, (120, 3))).astype(np.float32)
+    shares = np.eye(3, dtype=np.float32)[words]
+    spec = ExitsSpec(CUTS, Vocabulary(3, 0.6), 0.8)
+    return fit("net", SHA, spec, ExitRows([tap, tap], shares, words, np.ones(120, np.float32)))
+
+
+def there(**more: object) -> Crossing:
+    """A crossing with exits from a file, that makes no others."""
+    return Crossing(["cached"], there=learnt(), makes=False, **more)  # type: ignore[arg-type]
+
+
+async def test_exits_that_are_there_prove_themselves_from_the_first_look_on_and_no_others_are_made() -> None:
+    crossing = there()
+    await crossing.until(lambda: crossing.cut.is_open, COLOURS, 5)
+    frames = await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert 4 * frames <= FIRST_TUNING + 40
+    assert await crossing.passing(COLOURS, 5) == {"cached": 20}
+    assert crossing.maker.reports == []
+    plan = crossing.plan("cached")
+    assert (plan.shortcuts, plan.oracle, plan.reason) == (["net"], "net", None)
+
+
+async def test_they_are_shared_by_all_streams_but_prove_themselves_on_each() -> None:
+    crossing = there()
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert await crossing.passing(COLOURS, 1, "other") == {"oracle": 4}
+    assert crossing.phase("cached", "other") == "shadow"
+    await crossing.passing(COLOURS, 10, "other")
+    assert crossing.phase("cached", "other") == "trusted"
+
+
+async def test_why_shared_exits_are_silent_is_said_in_one_sentence() -> None:
+    crossing = Crossing(["cached"])
+    assert crossing.shared is not None
+    assert crossing.shared.why_silent("cam") == "learned caches are not used: none are made yet"
+    await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
+    await crossing.passing(COLOURS, 2)
+    assert "tuned next at 48" in str(crossing.shared.why_silent("cam"))
+    assert crossing.plan("cached").reason == crossing.shared.why_silent("cam")
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert crossing.shared.why_silent("cam") is None
+    crossing.shared.leave("cam", "they cost more than they save")
+    assert crossing.shared.why_silent("cam") == "learned caches are not used: they cost more than they save"
+    assert crossing.shared.why_silent("other") is None
+
+
+async def test_shared_exits_that_lose_on_a_stream_are_left_there_alone() -> None:
+    crossing = there()
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    await crossing.passing(COLOURS, 20, "other")
+    crossing.engine.costs_s[CUT] = 0.0201
+    frames = await crossing.until(lambda: crossing.shared.edition("cam") is None, COLOURS)  # type: ignore[union-attr]
+    assert 4 * frames == pytest.approx(PATIENCE, abs=4)
+    assert await crossing.passing(COLOURS, 1, "other") == {"cached": 4}
+    assert await crossing.passing(COLOURS, 2) == {"oracle": 8}
+    crossing.node.forget("cam")
+    assert crossing.shared is not None
+    assert crossing.shared.edition("cam") == 1, "a stream that comes anew is given another chance"
+
+
+async def test_other_exits_have_another_edition_and_bring_those_back_who_have_left() -> None:
+    crossing = Crossing(["cached"], there=learnt(), maker=Maker(first=60))
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    shared = crossing.shared
+    assert shared is not None
+    assert shared.edition("cam") == 1
+    used = shared.in_use("cam")
+    assert used is not None
+    shared._used = type(used)(used.number, used.exits, used.thresholds, spared=0.0)
+    shared.leave("other", "they cost more than they save")
+    crossing.maker.first = 1
+    await crossing.until(lambda: shared.edition("cam") == 2, COLOURS)
+    assert shared.edition("other") == 2
+    await crossing.passing(COLOURS, 1)
+    assert crossing.phase("cached") == "shadow", "they have to prove themselves anew"
+
+
+def test_accounts_of_the_streams_that_were_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "REMEMBERED_STREAMS", 2)
+    shared = there().shared
+    assert shared is not None
+    first = shared.account("1")
+    shared.account("2")
+    assert shared.account("1") is first
+    shared.account("3")
+    assert shared.account("1") is first
+    assert list(shared._accounts) == ["3", "1"]
+
+
+@pytest.mark.parametrize(("asked_for", "told"), [(True, True), (False, False)])
+async def test_where_nothing_was_made_only_those_hear_of_it_who_have_asked(asked_for: bool, told: bool) -> None:
+    crossing = Crossing(["specialised"], asked_for=asked_for, budget=Budget(0.0, lambda: 1e9))
+    await crossing.passing(COLOURS, 100)
+    assert bool(crossing.node.plans()) is told
+    assert bool(crossing.node.timelines()) is told
+    assert (crossing.found_cuts, crossing.maker.samples) == (0, {})
+
+
+@pytest.mark.parametrize("per_track", [False, True])
+async def test_where_exits_were_made_everybody_hears_of_them(per_track: bool) -> None:
+    crossing = Crossing(["specialised"], asked_for=False, per_track=per_track)
+    if per_track:
+        await crossing.tracks(("blue", "blue", "green"), 250)
+    else:
+        await crossing.until(lambda: crossing.phase() == "trusted", ("blue", "blue", "green"))
+    found = crossing.plan().specialization
+    assert found is not None
+    assert (found.phase, found.classes, found.template) == ("specialised", ["blue", "green"], "exits")
+    assert list(crossing.node.timelines()) == ["cam"]
+
+
+async def test_in_a_network_that_is_fast_nothing_is_made_and_who_has_asked_is_told_why() -> None:
+    for asked_for in (True, False):
+        crossing = Crossing(["specialised"], asked_for=asked_for)
+        crossing.engine.costs_s = {"net": 0.0004}
+        await crossing.passing(COLOURS, 50)
+        assert crossing.found_cuts == 0
+        plans = crossing.node.plans()
+        assert bool(plans) is asked_for
+        if asked_for:
+            found = crossing.plan().specialization
+            assert found is not None
+            assert "a look of net takes 0.90 ms of processor time" in str(found.reason)
+
+
+async def test_with_several_streams_there_is_one_network_and_one_budget() -> None:
+    crossing = Crossing(["specialised", "cached"], asked_for=False)
+    for _ in range(30):
+        for stream in ("a", "b", "c"):
+            await crossing.passing(COLOURS, 1, stream)
+    assert (crossing.found_cuts, crossing.engine.loaded) == (1, [CUT])
+    assert set(crossing.budget.spent) == {"opening", "samples", "training"}

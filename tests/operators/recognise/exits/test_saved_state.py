@@ -1,0 +1,193 @@
+"""A stream's exits survive a restart and a move; whatever is not what was saved begins anew."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.recognise.exits.saved_state import MOST_ARTEFACT_BYTES, SpecialisedState
+from serving.common.untrusted import decode
+from serving.errors import Malformed
+from specialization.weg.state import WegState
+from tests.operators.recognise.exits.crossing import CUT, SHA, Crossing
+from tests.operators.recognise.exits.maker import Maker
+
+COLOURS = ("blue", "blue", "green")
+LARGEST = 1_000_000
+"""Bytes that a snapshot may have on its way through a broker."""
+
+
+async def served(per_track: bool = False) -> tuple[Crossing, bytes]:
+    """A crossing where exits of the stream answer, and what it saves."""
+    crossing = Crossing(per_track=per_track)
+    if per_track:
+        await crossing.tracks(COLOURS, 250)
+    else:
+        await crossing.until(lambda: crossing.phase() == "trusted", COLOURS)
+    assert crossing.phase() == "trusted"
+    data = crossing.node.snapshot("cam")
+    assert data is not None
+    return crossing, data
+
+
+async def moved(data: bytes, labels: str = "words") -> Crossing:
+    """Another worker, that goes on with what was saved."""
+    other = Crossing(maker=Maker(first=10_000))
+    other.labels = labels
+    other.node.restore("cam", data)
+    return other
+
+
+def changed(data: bytes, **exits: Any) -> bytes:
+    """A snapshot in which parts of the exits' state are others."""
+    found = json.loads(data)
+    found["exits"] |= exits
+    return json.dumps(found).encode()
+
+
+async def test_a_stream_that_moves_goes_on_answering_by_the_same_exits() -> None:
+    first, data = await served()
+    other = await moved(data)
+    assert await other.passing(COLOURS, 1) == {"oracle": 4}, "its network is opened"
+    assert other.cut.is_open
+    await other.until(lambda: other.special is not None and other.special.in_use("cam") is not None, COLOURS, 3)
+    assert await other.passing(COLOURS, 20) == {"specialised": 80}
+    assert other.phase() == "trusted"
+    assert other.maker.made == {}, "nothing had to be made"
+    assert first.special is not None
+    assert other.special is not None
+    one, two = first.special.in_use("cam"), other.special.in_use("cam")
+    assert one is not None
+    assert two is not None
+    assert (one.number, one.thresholds, one.spared) == (two.number, two.thresholds, two.spared)
+    assert other.plan().agreement.audits >= first.plan().agreement.audits
+
+
+async def test_a_stream_with_tracks_goes_on_too() -> None:
+    first, data = await served(per_track=True)
+    other = Crossing(per_track=True, maker=Maker(first=10_000))
+    other.node.restore("cam", data)
+    other.track = first.track
+    await other.tracks(COLOURS, 6)
+    assert await other.tracks(COLOURS, 6) == {"specialised": 6}
+
+
+async def test_saved_again_before_the_network_is_open_nothing_is_lost() -> None:
+    _, data = await served()
+    middle = await moved(data)
+    middle.engine.costs_s = {}  # it does not know yet what a look costs
+    await middle.frame("blue")
+    again = middle.node.snapshot("cam")
+    assert again is not None
+    other = await moved(again)
+    await other.passing(COLOURS, 5)
+    assert await other.passing(COLOURS, 5) == {"specialised": 20}
+
+
+async def test_what_was_asked_for_and_has_not_come_is_asked_for_again() -> None:
+    crossing = Crossing(maker=Maker(first=10_000))
+    await crossing.until(lambda: bool(crossing.maker.reports), COLOURS)
+    data = crossing.node.snapshot("cam")
+    assert data is not None
+    other = Crossing()
+    other.node.restore("cam", data)
+    await other.until(lambda: other.phase() == "trusted", COLOURS)
+
+
+@pytest.mark.parametrize(("change", "labels"), [({"identity": "cd" * 32}, "words"), ({}, "other words")])
+async def test_exits_for_other_weights_or_words_are_not_gone_on_with(change: dict[str, Any], labels: str) -> None:
+    _, data = await served()
+    other = await moved(changed(data, **change), labels)
+    assert await other.passing(COLOURS, 20) == {"oracle": 80}
+    assert other.special is not None
+    assert other.special.in_use("cam") is None
+    assert other.special.of("cam").weg.state.numbers <= 1, "WEG begins anew"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"artefact": ""},
+        {"artefact": "AAAA"},
+        {"artefact": "!!"},
+        {"artefact": "A" * (2 * MOST_ARTEFACT_BYTES)},
+        {"in_use": None},
+        {"in_use": {"number": 1, "thresholds": [0.5], "spared": 0.1}},
+        {"in_use": {"number": -1, "thresholds": [0.5, 0.5], "spared": 0.1}},
+        {"in_use": {"number": 99, "thresholds": [0.5, 7.0], "spared": 0.1}},
+        {"in_use": {"number": 99, "thresholds": [0.5] * 1000, "spared": 0.1}},
+        {"in_use": {"number": 99, "thresholds": [0.5, 0.5], "spared": 0.1}},
+        {"version": -1},
+        {"weg": None},
+        {"weg": {"head": {"number": 1}}},
+        {"account": 7},
+        {"more": 1},
+        {"identity": 7},
+        {"weg": {"answers": [99] * 30, "sources": [0] * 30}},
+    ],
+)
+async def test_damaged_exits_are_made_anew_and_nothing_is_raised(change: dict[str, Any]) -> None:
+    _, data = await served()
+    other = await moved(changed(data, **change))
+    assert await other.passing(COLOURS, 5) == {"oracle": 20}
+    other.maker.first = 60
+    await other.until(lambda: other.special is not None and other.special.in_use("cam") is not None, COLOURS, 200)
+    assert set(await other.passing(COLOURS, 2)) <= {"oracle", "specialised"}
+
+
+async def hostile(classes: list[Any], number: int = 1) -> bytes:
+    """A snapshot whose head is for these classes."""
+    _, data = await served()
+    found = json.loads(data)
+    for head in (found["exits"]["weg"]["head"], *found["exits"]["weg"]["known"]):
+        head["target"]["classes"] = classes
+        head["number"] = number
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize("classes", [[99], [-1], [], [0, 0, 0], list(range(50)), [2**40]])
+async def test_heads_for_words_that_are_not_there_neither_raise_nor_answer_otherwise(classes: list[int]) -> None:
+    other = await moved(await hostile(classes))
+    for _ in range(20):
+        assert await other.frame("blue", "green") == ["blue", "green"]
+        other.node.plans()
+    assert other.node.snapshot("cam") is not None
+
+
+@given(st.binary(max_size=300))
+def test_bytes_of_any_kind_are_malformed_or_a_state(data: bytes) -> None:
+    with suppress(Malformed):
+        assert isinstance(decode(data, SpecialisedState), SpecialisedState)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff\x00", b'{"version": 4, "exits": []}', b"[" * 10_000])
+async def test_a_node_begins_anew_with_a_snapshot_that_is_none(data: bytes) -> None:
+    other = await moved(data)
+    assert await other.passing(COLOURS, 1) == {"oracle": 4}
+
+
+async def test_what_is_saved_comes_back_as_it_was() -> None:
+    crossing, _ = await served()
+    assert crossing.special is not None
+    known = crossing.special.of("cam").state()
+    assert msgspec.json.decode(msgspec.json.encode(known), type=SpecialisedState) == known
+    assert (known.identity, known.labels, known.version) == (SHA, "words", 1)
+    assert known.in_use is not None
+    assert len(known.artefact) > 0
+
+
+async def test_a_snapshot_stays_small_whatever_it_holds() -> None:
+    crossing, data = await served()
+    assert len(data) < 20_000
+    assert crossing.special is not None
+    known = crossing.special.of("cam").state()
+    known.artefact = bytes(MOST_ARTEFACT_BYTES)
+    known.weg = WegState(answers=[99] * 480, sources=[2] * 480, previous=[99] * 480, known=known.weg.known * 4)
+    assert len(msgspec.json.encode(known)) < LARGEST
+    assert crossing.looks(CUT) > 0
