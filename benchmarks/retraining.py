@@ -1,10 +1,11 @@
 """What training costs: ``python -m benchmarks.retraining [--quick]``.
 
-Crops of generated streets go through ``vehicle-type``, cut at the two places where exits are tried. From windows of
-their taps exits are fitted in the process that does it for a run and for an adaptation worker, warm: at one cut and at
-two. Then thresholds are tuned on as many looks as a node keeps, in this process, as nodes do it. Processor seconds as
-the processes themselves count them; the first job pays for the start of the process. Balasubramanian et al., 2021,
-§7.2.1 report about 0.48 s for the caches of a network, which they train further, five times over a window of samples.
+Crops of generated streets go through a recogniser of vehicle types, cut at the two places where exits are tried. From
+windows of their taps exits are fitted in the process that does it for a run and for an adaptation worker, warm: at one
+cut and at two. Then thresholds are tuned on as many looks as a node keeps, in this process, as nodes do it. Processor
+seconds as the processes themselves count them; the first job pays for the start of the process. Balasubramanian et al.,
+2021, §7.2.1 report about 0.48 s for the caches of a network, which they train further, five times over a window of
+samples.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from benchmarks.exit_parts.taps import through
 from benchmarks.harness import Outcome, interleaved, run
+from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.job import CHILD, NAME, ExitsAnswer, ExitsJob
@@ -33,11 +35,12 @@ from datasets.street import street_crops
 from learning.job_runner import JobRunner
 from operators.recognise.classifier import probabilities
 from pipelines.measure.exit_places import exit_places
-from serving.catalogue.lookup import SHIPPED, Catalogue, Entry, read_weights
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue, Entry, read_weights
 from serving.graphs.shapes import with_item_size
 from serving.preprocess import batch
 
-ORACLE, AGREEMENT = "vehicle-type", 0.9
+AGREEMENT = 0.9
 SAMPLES, QUICK_SAMPLES = (150, 600, 2400), (150,)
 CUTS = (1, 2)
 SEED, SIDE = 7, 96
@@ -50,6 +53,8 @@ class Window:
     """So many samples, and what is to be done with them."""
 
     what: str
+    card: ModelCard
+    """The network's."""
     spec: ExitsSpec
     rows: ExitRows
 
@@ -57,12 +62,15 @@ class Window:
     def job(self) -> bytes:
         """That of fitting exits, encoded."""
         samples = self.spec.layout.packed(self.rows.taps, self.rows.shares, self.rows.weights)
-        return msgspec.json.encode(ExitsJob.of(ORACLE, "0" * 64, self.spec, samples, self.rows.words.astype(np.int32)))
+        return msgspec.json.encode(
+            ExitsJob.of(self.card.name, self.card.identity, self.spec, samples, self.rows.words.astype(np.int32))
+        )
 
 
 def measure(quick: bool) -> Outcome:
     """Fit and tune on all windows in turns."""
-    cases = windows(QUICK_SAMPLES if quick else SAMPLES)
+    entry = Catalogue([ready(MIDDLE, DEAR)]).find(MIDDLE.name)
+    cases = windows(entry, QUICK_SAMPLES if quick else SAMPLES)
     with asyncio.Runner() as runner:
         trainer = JobRunner(CHILD, NAME)
         try:
@@ -78,9 +86,8 @@ def measure(quick: bool) -> Outcome:
     return Outcome(rows, headline(rows, first_s), partial(draw, rows=rows))
 
 
-def windows(sizes: Sequence[int]) -> list[Window]:
+def windows(entry: Entry, sizes: Sequence[int]) -> list[Window]:
     """The newest samples of each number: fits at each number of cuts, and a tuning at all."""
-    entry = Catalogue([SHIPPED]).find(ORACLE)
     vocabulary = Vocabulary(len(entry.card.classes), entry.card.min_confidence)
     spec, rows = _sampled(entry, vocabulary, max(sizes))
     found = []
@@ -89,8 +96,8 @@ def windows(sizes: Sequence[int]) -> list[Window]:
         for count in CUTS:
             last = range(len(spec.cuts))[-count:]
             few = ExitsSpec(tuple(spec.cuts[place] for place in last), vocabulary, AGREEMENT)
-            found.append(Window(FIT, few, some.at(list(last))))
-        found.append(Window(TUNING, spec, some))
+            found.append(Window(FIT, entry.card, few, some.at(list(last))))
+        found.append(Window(TUNING, entry.card, spec, some))
     return found
 
 
@@ -98,7 +105,9 @@ def _sampled(entry: Entry, vocabulary: Vocabulary, count: int) -> tuple[ExitsSpe
     spec = ExitsSpec(tuple(exit_places(entry)), vocabulary, AGREEMENT)
     crops, _ = street_crops(SEED, count, SIDE)
     model = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
-    taps, scores = through(ORACLE, model, [cut.tensor for cut in spec.cuts], batch(entry.card.input, list(crops))[0])
+    taps, scores = through(
+        entry.card.name, model, [cut.tensor for cut in spec.cuts], batch(entry.card.input, list(crops))[0]
+    )
     shares = probabilities(entry.card, scores)
     return spec, ExitRows(taps, shares, vocabulary.of(shares), np.ones(count, np.float32))
 
@@ -120,7 +129,7 @@ def tuning_s(window: Window) -> float:
 
 
 def _fitted(window: Window, count: int) -> ExitArtefact:
-    some = Window(FIT, window.spec, window.rows.of(slice(count)))
+    some = Window(FIT, window.card, window.spec, window.rows.of(slice(count)))
     return msgspec.json.decode(some.job, type=ExitsJob).done()
 
 

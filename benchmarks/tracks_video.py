@@ -35,10 +35,12 @@ from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.tracks_video_parts.scores import accepted, agreement, answers, flicker, looks_per_track, right
 
 NODE, AREA = "type", "area >= 0.002"
+ALONE = {"specialize": False, "caches": False}
+"""The network alone answers."""
 MODES: Mapping[str, Mapping[str, Any]] = {
-    "per look": {"answer": "look"},
-    "per track": {"answer": "track"},
-    "per track, specialised": {"answer": "track", "specialize": True},
+    "per look": {"answer": "look", **ALONE},
+    "per track": {"answer": "track", **ALONE},
+    "per track, specialised": {"answer": "track", "specialize": True, "caches": False},
 }
 REFERENCES = {"per look": "per look", "per track": "per look", "per track, specialised": "per track"}
 """What the agreement is measured against."""

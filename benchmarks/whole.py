@@ -9,11 +9,11 @@ analysed included. ``ratio`` is how many times less ``cpu_ms`` is than the plain
 The runs:
 
 ``plain``        a loop over decoder, networks and tracker: every frame, every object
-``nothing on``   the same by Sluice: ``when: always``, ``answer: look``
+``nothing on``   the same by Sluice: ``when: always``, ``answer: look``, ``specialize: false``, ``caches: false``
 ``needed``       ``when: needed``
 ``specialised``  ``specialize: true``
 ``per track``    ``answer: track``
-``all on``       these three
+``all on``       ``when: needed``, and everything else at its default
 
 ``objects`` is the agreement of the objects with those of ``nothing on`` (in each frame: matched / all; unmatched
 objects within .15 of the least confidence are left out, and in ``objects_raw`` they are not); ``objects_ceiling`` is
@@ -50,12 +50,14 @@ from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
 from benchmarks.whole_parts.stabilised import stabilised
 from operators.detect.needed.needed_stream import UNSURE
 
+ALONE = {"specialize": False, "caches": False}
+"""The recogniser's network alone answers."""
 MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
-    "nothing on": ({}, {"answer": "look"}),
-    "needed": ({"when": "needed"}, {"answer": "look"}),
-    "specialised": ({}, {"answer": "look", "specialize": True}),
-    "per track": ({}, {"answer": "track"}),
-    "all on": ({"when": "needed"}, {"answer": "track", "specialize": True}),
+    "nothing on": ({}, {"answer": "look", **ALONE}),
+    "needed": ({"when": "needed"}, {"answer": "look", **ALONE}),
+    "specialised": ({}, {"answer": "look", "specialize": True, "caches": False}),
+    "per track": ({}, {"answer": "track", **ALONE}),
+    "all on": ({"when": "needed"}, {"answer": "track"}),
 }
 """What is added to the node that detects, and to the one that recognises."""
 PLAIN, OFF, TRACKED, ALL = "plain", "nothing on", "per track", "all on"

@@ -106,7 +106,15 @@ def _row(camera: str, video: Path, network: str, folder: Path, options: Sequence
 
 
 def _run(mode: str, video: Path, network: str, folder: Path, options: Sequence[str]) -> Run:
-    node = {"name": NODE, "task": "recognise", "input": "frame", "model": network, "min_confidence": 0, **MODES[mode]}
+    node = {
+        "name": NODE,
+        "task": "recognise",
+        "input": "frame",
+        "model": network,
+        "min_confidence": 0,
+        "specialize": False,
+        **MODES[mode],
+    }
     query = {
         "version": 1,
         "name": "whole-frames",

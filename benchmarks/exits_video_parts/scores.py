@@ -98,9 +98,9 @@ class Compared:
     by_exits: int
     """Looks."""
     agreement: Share | None
-    """Of all words that were published."""
+    """The agreement of all words that were published."""
     of_exits: Share | None
-    """Of those for objects at which an exit has looked so far."""
+    """The same for objects at which an exit has looked so far."""
     names_lost: Share | None
     """Share of what the oracle named that got another word."""
 

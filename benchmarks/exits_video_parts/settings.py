@@ -17,7 +17,7 @@ NOTHING, LEARNT = "nothing", "recording"
 ORACLE: Mapping[str, Any] = {"specialize": False, "caches": False}
 """The oracle alone; everything at its default: no keys."""
 LEARNT_S = 300.0
-"""Of a street, the recording that is learnt from before; the rest is shown."""
+"""Length of the recording that is learnt from before; the rest of a street is shown."""
 QUICK_S = 60.0
 
 

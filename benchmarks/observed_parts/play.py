@@ -40,7 +40,7 @@ STREET = Path(__file__).parents[2] / "examples" / "street.mp4"
 NODES = [
     {"name": "detect", "task": "detect", "model": "motion"},
     {"name": "track", "task": "track", "input": "detect"},
-    {"name": "type", "task": "recognise", "input": "track", "model": "vehicle-type-compact"},
+    {"name": "type", "task": "recognise", "input": "track", "model": "vehicle-type-compact", "specialize": False},
 ]
 
 

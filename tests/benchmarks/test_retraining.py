@@ -7,10 +7,11 @@ from matplotlib.figure import Figure
 
 from benchmarks.retraining import FIT, PAPER_S, TUNING, draw, headline, row, windows
 from cache_adapt.learned.job import ExitsJob
+from serving.catalogue.lookup import SHIPPED, Catalogue
 
 
 def test_windows_are_as_long_and_as_wide_as_they_say_and_exits_can_be_fitted_to_them() -> None:
-    cases = windows([40])
+    cases = windows(Catalogue([SHIPPED]).find("vehicle-type"), [40])
     found = [row(case, [0.2, 0.3, 0.9]) for case in cases]
     assert [(each["what"], each["cuts"]) for each in found] == [(FIT, 1), (FIT, 2), (TUNING, 2)]
     assert {each["samples"] for each in found} == {40}
