@@ -20,7 +20,7 @@ class JobRunner:
     """Starts the child with the first job and gives it one job at a time."""
 
     def __init__(self, module: str, name: str, longest_s: float = LONGEST_S) -> None:
-        """``module``: the child's module, with dots; ``name``: for messages, as "the process that trains heads"."""
+        """``module``: the child's module, with dots; ``name``: for messages, as "the process that trains exits"."""
         self._module, self._name, self._longest_s = module, name, longest_s
         self._one_at_a_time = asyncio.Lock()
         self._child: ChildProcess | None = None

@@ -1,8 +1,8 @@
 """Multinomial logistic regression on weighted rows: a convex problem, solved by L-BFGS (Liu and Nocedal, 1989).
 
 The steps are the paper's; how far each goes is found by halving, since a convex function needs no more. SciPy comes to
-the same heads, but a process that trains would pay .3 to .4 s of processor time and 32 MB for its import (scikit-learn:
-1.9 s, 110 MB), and the five fits of a head take .01 to .11 s.
+the same weights, but a process that trains would pay .3 to .4 s of processor time and 32 MB for its import
+(scikit-learn: 1.9 s, 110 MB), and a fit takes .01 to .3 s.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ class Observer(EngineObserver):
         ``picture``: the object, or the frame, pixels × 3 (BGR), which must be copied to be kept; None: nobody has it.
         """
 
-    def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
-        """A head has been trained; not ``used``: it turned out not to be worth it. Called on the event loop."""
+    def exits_made(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
+        """Exits of the stream's own have been made; not ``used``: they are not worth it. Called on the event loop."""
 
     def worker_waits(self, reason: str) -> None:
         """A worker cannot begin its work yet, or begins anew, for this reason. Called on the event loop."""

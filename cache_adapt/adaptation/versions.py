@@ -15,7 +15,7 @@ AHEAD_S = 3600
 Refusal = Literal["stale", "from the future", "damaged", "too large"]
 
 LARGEST_BYTES = 1 << 20
-"""The largest artefact; heads take some kilobytes."""
+"""The largest artefact; exits take some hundred kilobytes."""
 
 
 def digest(data: bytes) -> str:

@@ -33,7 +33,7 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}(?![\\s\\S])")]
 LabelNumber = Annotated[int, Meta(ge=0, le=LARGEST_LABEL)]
 """A label's place among the words of an oracle."""
 Kind = Annotated[str, Meta(min_length=1, max_length=50, pattern="^[a-z][a-z_]*(?![\\s\\S])")]
-"""A kind of artefact, such as ``head``."""
+"""A kind of artefact, such as ``exits``."""
 
 
 class SamplesHeader(msgspec.Struct, kw_only=True, frozen=True):

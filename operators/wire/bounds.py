@@ -36,7 +36,7 @@ MOST_NODES: Final = 100
 MOST_ZONES: Final = 50
 """Zones of a query, and lines."""
 MOST_LISTED: Final = 10_000
-"""Names in a list, such as the classes of a head."""
+"""Names in a list, such as the classes of exits."""
 HEADER_CHARS: Final = 4096
 """Characters of a header or key that a dead letter keeps."""
 MOST_HEADERS: Final = 64

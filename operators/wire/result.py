@@ -63,7 +63,7 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
     version: Label
     tier: Label
     variant: Label | None = None
-    """Engine and precision, where the query named them: ``openvino-bf16``; and the place of a learned cache."""
+    """Engine and precision, where the query named them: ``openvino-bf16``; and the place of an exit."""
 
 
 class Attribute(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):

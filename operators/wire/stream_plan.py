@@ -77,11 +77,11 @@ class ProcessorSeconds(msgspec.Struct, kw_only=True, frozen=True):
     oracle: Real
     """The oracle's, for its answers."""
     shortcuts: Real
-    """Those of the networks that heads read from, for their answers."""
+    """Those of looks through the network with exits, beyond the oracle's for its own answers."""
     avoided: Real
-    """The oracle's would-be cost of the answers of heads."""
+    """The oracle's would-be cost of the answers of exits."""
     spent: Real
-    """The cost of finding out: samples, shadows, audits, training, profiling, and the algorithm itself."""
+    """The cost of audits, where each stream pays its own."""
     saved: Real
     """``avoided`` − ``shortcuts`` − ``spent``; below 0 where all of it has cost more than the oracle alone."""
 
@@ -90,30 +90,30 @@ class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     """The work of specialization for a stream at one node, now and so far."""
 
     phase: SpecializationPhase
-    """In ``specialised`` a head answers, and the oracle where the head says "other"; else the oracle answers."""
+    """In ``specialised`` exits answer, and the oracle where they do not; else the oracle answers."""
     epoch: Count
     template: Label | None = None
-    """The compact network of the head in use."""
+    """The kind of network whose exits are in use."""
     classes: Annotated[list[Label], Meta(max_length=bounds.MOST_LISTED)] = []
     """The dominant classes that it knows."""
     oracle: Count
     """Answers of the oracle that was asked alone."""
     head: Count
     fallback: Count
-    """Answers of the oracle after a head had said "other"."""
+    """Answers of the oracle where exits in use did not answer."""
     reused: Count
     """Earlier answers of the same track."""
     audits: Count
     special_rate: Share
-    """Share of the answers given by a cascade, reused ones left out, 0…1."""
+    """Share of the answers given while exits were in use, reused ones left out, 0…1."""
     cascade_rate: Share | None
-    """Share of ``fallback`` among the answers given by a cascade, 0…1."""
+    """Share of ``fallback`` among these, 0…1."""
     transitions: Count
     """How often a phase became ``specialised``."""
     mean_dominant: Real | None
-    """Mean number of classes of the heads that were in use."""
+    """Mean number of classes of the exits that were in use."""
     mean_window: Real | None
-    """Mean number of answers in the windows that the heads were chosen by."""
+    """Mean number of answers in the windows by which these were chosen."""
     saving: Real | None
     """``processor_s.saved`` as a share of what the oracle alone would have taken; below 0 where nothing was saved."""
     speedup: Real | None
@@ -121,7 +121,7 @@ class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     processor_s: ProcessorSeconds | None = None
     """The account; None from workers that do not keep one."""
     reason: Text | None = None
-    """Why no head answers, in one sentence, where that is known."""
+    """Why no exit answers, in one sentence, where that is known."""
 
 
 class DetailPlan(msgspec.Struct, kw_only=True, frozen=True):
@@ -183,7 +183,7 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     processor_s: ProcessorSeconds | None = None
     """The cost and savings of looks at frames; given if ``kind`` is ``propagated``, once they are known."""
     reason: Text | None = None
-    """Why no shortcut answers, in one sentence, where that is known; of heads it is in ``specialization``."""
+    """Why no shortcut answers, where that is known; of a stream's own exits it is in ``specialization``."""
     detail: DetailPlan | None = None
     """Given if ``kind`` is ``propagated`` and the query says ``detail: auto``."""
     early_s: Real | None = None

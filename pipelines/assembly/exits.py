@@ -45,7 +45,7 @@ class NodeExitParts:
 
     def stream(self, stream: str) -> SpecialisedStream:
         """The state of a stream that may come to have exits of its own."""
-        made = partial(self.environment.observer.head_trained, stream, self.spec.name)
+        made = partial(self.environment.observer.exits_made, stream, self.spec.name)
         words = (*self.networks.recogniser.names, UNKNOWN)
         return SpecialisedStream(self.subject(stream), words, self.audits.rule.accuracy, self.tuned, made)
 

@@ -17,7 +17,7 @@ def tuned() -> Iterator[None]:
     """Short turns of Python's threads, and no threads of numpy's own; afterwards all is as before.
 
     Beside a busy thread a call of half a millisecond into a library takes 5.6 ms by Python's turns, .9 ms by these. The
-    threads of numpy's products wait for each other in a loop: on busy cores a lookup of a learned cache that shares its
+    threads of numpy's products wait for each other in a loop: on busy cores a lookup of an exit that shares its
     product takes 40 times the processor time.
     """
     before_s = sys.getswitchinterval()

@@ -128,8 +128,8 @@ def _looked(who: str, model: str) -> str:
     said = {
         "oracle": f"the oracle, {model}, looked at it",
         "variant": f"{model} looked at it in the oracle's place",
-        "specialised": f"the head of this stream on {model} answered in the oracle's place",
-        "cached": f"a learned cache of {model} answered before the network had ended",
+        "specialised": f"an exit of this stream in {model} answered before the network had ended",
+        "cached": f"an exit for all streams in {model} answered before the network had ended",
         "reused": f"an earlier answer of {model} was taken again",
     }
     return said.get(who, f"{who} of {model}")

@@ -38,7 +38,7 @@ def table(nodes: Iterable[SpecializationReport]) -> Table:
 
 
 def stories(nodes: Iterable[SpecializationReport]) -> list[str]:
-    """Who answered when, or why no head does: a line for each stream and node of which there is something to tell."""
+    """Who answered when, or why no exit does: a line for each stream and node of which there is something to tell."""
     return [f"{node.stream} {node.node}: {line}" for node in nodes for line in _lines(node)]
 
 

@@ -181,8 +181,7 @@ def _switch_offs(plan: NodePlan) -> Iterable[str]:
 def _what(audit: AuditReport) -> str:
     plan = audit.plan
     kind = "" if plan.kind == "variant" else f" {plan.kind}"
-    within = [each.partition("@")[2] for each in plan.shortcuts if plan.kind == "cached" and each != plan.oracle]
-    return " ".join([f"{audit.stream} {plan.node}{kind}", *(f"in {variant}" for variant in within)])
+    return f"{audit.stream} {plan.node}{kind}"
 
 
 def _interval(bounds: Interval) -> str:

@@ -34,7 +34,7 @@ BATCH = 16
 """Number of snapshots that are made and published at once; frames are analysed in between."""
 SAVE_TIMEOUT_S = 5.0
 MAX_SNAPSHOT_BYTES = 1 << 20
-"""Largest snapshot that is read; a usual one takes some kilobytes, most of them heads."""
+"""Largest snapshot that is read; a usual one takes some kilobytes, most of them exits."""
 MAX_BYTES = 64 << 20
 """Memory for the snapshots of streams of which no frame has come yet."""
 ATTEMPTS = 5

@@ -1,4 +1,4 @@
-"""The how-tos that add something to Sluice: a model, an operator, a shortcut, an observer."""
+"""The how-tos that add something to Sluice: a model, an operator, an observer."""
 
 from __future__ import annotations
 
@@ -18,13 +18,6 @@ from tests.models import yolox_nano
 
 def results(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def put(path: Path, before: str, added: str) -> None:
-    """Add to a file, in front of the only line that begins so."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    (place,) = [number for number, line in enumerate(lines) if line.startswith(before)]
-    path.write_text("".join([*lines[:place], added, *lines[place:]]), encoding="utf-8")
 
 
 def test_an_operator_is_added(tmp_path: Path) -> None:
@@ -55,22 +48,6 @@ def test_an_operator_is_added(tmp_path: Path) -> None:
         recogniser = reader.block("python")
         reader.write("light.yaml", "yaml")
         assert re.search(r"'(bright|dark)'", reader.python(recogniser, before="import sluice"))
-
-
-@pytest.mark.data
-def test_a_shortcut_is_added(tmp_path: Path, data_dir: Path) -> None:
-    yolox_nano(tmp_path / "models", data_dir)
-    changes = ("operators", "pipelines", "tests")
-    with Reader("add-a-shortcut", tmp_path, changes=changes, SLUICE_MODELS=str(tmp_path / "models")) as reader:
-        reader.write("operators/recognise/shortcuts/places.py", "python")
-        reader.write("tests/operators/recognise/shortcuts/test_places.py", "python")
-        links = reader.folder / "pipelines" / "assembly" / "links.py"
-        (line,) = [each for each in links.read_text().splitlines(keepends=True) if "list[Shortcut]()" in each]
-        links.write_text(links.read_text().replace(line, reader.block("python")))
-        put(links, "from operators.recognise.shortcuts.postponed", reader.block("python"))
-        assert "passed" in reader.follow()
-        report = json.loads((reader.folder / "report.json").read_text())
-        assert ("type", "cached", ["places"]) in [(at["node"], at["kind"], at["shortcuts"]) for at in report["audits"]]
 
 
 def test_an_observer_is_added(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The two kinds of exits as shortcuts: of single streams (heads), and of all streams together (learned caches)."""
+"""The two kinds of exits as shortcuts: of single streams, and of all streams together."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class SharedExits:
             return None
         left = "they cost more than they save" if stream in self._left else None
         waits = "none are made yet" if self._tuned is None else self._tuned.waits_for
-        return f"learned caches are not used: {why or left or waits}"
+        return f"exits are not used: {why or left or waits}"
 
     def in_use(self, stream: str) -> ExitsInUse | None:
         return None if stream in self._left else self._used
@@ -247,7 +247,7 @@ class SharedExits:
         return self._accounts[stream]
 
     def leave(self, stream: str, why: str) -> None:
-        log.info("stream %s: learned caches are left: %s", stream, why)
+        log.info("stream %s: exits are left: %s", stream, why)
         self.account(stream).left(gained=False)
         self._left.add(stream)
 

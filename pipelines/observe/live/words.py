@@ -48,8 +48,8 @@ CAUSES = {
 ANSWERED: Mapping[Who, str] = {
     "oracle": "the reference model",
     "variant": "a cheaper model",
-    "specialised": "a small head trained for this stream",
-    "cached": "a learned cache",
+    "specialised": "an exit that was made for this stream",
+    "cached": "an exit for all streams",
     "track": "what was known of the object already, without another look",
     "detector": "the detector",
     "propagated": "motion, which moved the boxes on without the detector",

@@ -59,7 +59,10 @@ AUDITS = Family(
     "sluice_audits", "counter", (*SHORTCUT, "agrees"), "Audits of shortcuts: whether the oracle says the same."
 )
 TRAININGS = Family(
-    "sluice_trainings", "counter", (STREAM, "node", "used"), "Heads that were trained, and whether they were worth it."
+    "sluice_trainings",
+    "counter",
+    (STREAM, "node", "used"),
+    "Times that exits were made for a stream, and whether they serve.",
 )
 NETWORK_S = Family(
     "sluice_network_seconds", "counter", ("model", "variant"), "Time that a network had the device for its batches."
@@ -99,7 +102,7 @@ SPARED_S = Family(
     "sluice_oracle_spared_seconds",
     "gauge",
     (STREAM, "node"),
-    "Processor time that heads spared the oracle, or skipped frames the detector.",
+    "Processor time that exits spared the oracle, or skipped frames the detector.",
 )
 SAVED_S = Family(
     "sluice_processor_saved_seconds",

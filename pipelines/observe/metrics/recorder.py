@@ -97,7 +97,7 @@ class MetricsRecorder(Observer):
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
         self._of(stream, families.AUDITS, node, kind, _word(agrees)).value += 1
 
-    def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
+    def exits_made(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
         self._of(stream, families.TRAININGS, node, _word(used)).value += 1
 
     def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:

@@ -24,13 +24,13 @@ from specialization.weg.state import PhaseName
 PHASES: dict[PhaseName, tuple[str, str]] = {
     "initialising": ("#eceff3", "oracle: fills its window"),
     "selecting": ("#f8ecc9", "oracle: looks for a skew"),
-    "training": ("#f6dcc3", "oracle: a head is trained"),
+    "training": ("#f6dcc3", "oracle: exits are made"),
     "specialised": ("#e2f2e7", "specialised"),
 }
 ANSWERS: dict[Who, tuple[str, str]] = {
     "oracle": ("#33527f", "oracle"),
-    "fallback": ("#8ea9d3", "oracle after “other”"),
-    "head": ("#2f9468", "head"),
+    "fallback": ("#8ea9d3", "oracle where no exit answered"),
+    "head": ("#2f9468", "exit"),
     "reused": ("#e0c25c", "known track"),
 }
 BAR = "#1d7a55"
@@ -124,7 +124,7 @@ def _classes(axes: Any, spans: Sequence[PhaseSpan]) -> None:
     axes.set_yticks(range(len(rows)), labels=list(rows))
     axes.set_ylim(max(len(rows), 3) - 0.4, -0.6)
     if not rows:
-        axes.text(0.5, 0.5, "no head was in use", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        axes.text(0.5, 0.5, "no exit was in use", transform=axes.transAxes, ha="center", va="center", color=FAINT)
 
 
 def _shares(axes: Any, timeline: Timeline) -> None:

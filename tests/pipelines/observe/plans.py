@@ -11,7 +11,7 @@ from operators.wire.schema import NodePlan, ProcessorSeconds, Specialization
 
 
 def specialised(node: str) -> NodePlan:
-    """A node whose heads spared 9 s of its oracle and cost 11 s."""
+    """A node whose exits spared 9 s of its oracle and cost 11 s."""
     account = ProcessorSeconds(oracle=20.0, shortcuts=1.0, avoided=9.0, spent=10.0, saved=-2.0)
     made = Specialization(
         phase="specialised",

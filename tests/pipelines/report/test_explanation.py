@@ -149,9 +149,12 @@ def test_a_failed_frame_says_why() -> None:
         ({"provenance": "variant"}, "type is car (0.90): big looked at it in the oracle's place"),
         (
             {"provenance": "specialised"},
-            "type is car (0.90): the head of this stream on big answered in the oracle's place",
+            "type is car (0.90): an exit of this stream in big answered before the network had ended",
         ),
-        ({"provenance": "cached"}, "type is car (0.90): a learned cache of big answered before the network had ended"),
+        (
+            {"provenance": "cached"},
+            "type is car (0.90): an exit for all streams in big answered before the network had ended",
+        ),
         ({"provenance": "reused"}, "type is car (0.90): an earlier answer of big was taken again"),
         (
             {"provenance": "track", "looks": 1},

@@ -113,7 +113,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
             "frame_dropped",
             "frame_replaced",
             "frames_missing",
-            "head_trained",
+            "exits_made",
             "notification_ended",
             "sink_checked",
             "worker_waits",

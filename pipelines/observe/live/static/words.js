@@ -3,8 +3,8 @@
 export const WHO = {
   oracle: "reference model",
   variant: "cheaper model",
-  specialised: "head of this stream",
-  cached: "learned cache",
+  specialised: "exit of this stream",
+  cached: "exit for all streams",
   track: "known already",
   detector: "detector",
   propagated: "moved on by motion",
@@ -12,8 +12,8 @@ export const WHO = {
 
 export const KIND = {
   variant: "cheaper model",
-  specialised: "heads",
-  cached: "learned caches",
+  specialised: "exits of this stream",
+  cached: "exits for all streams",
   reused: "reused answers",
   propagated: "frames without detector",
 };

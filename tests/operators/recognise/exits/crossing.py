@@ -149,7 +149,7 @@ class Crossing:
 
     def _stream(self, stream: str) -> SpecialisedStream:
         subject = Subject("type", "net", SHA, self.labels, stream)
-        words, made = (*COLOURS, UNKNOWN), partial(self.heard.head_trained, stream, "type")
+        words, made = (*COLOURS, UNKNOWN), partial(self.heard.exits_made, stream, "type")
         return SpecialisedStream(subject, words, self._accuracy, self.tuned, made)
 
     def _places(self) -> Sequence[ExitCut]:

@@ -200,7 +200,7 @@ def test_one_frame_is_explained_in_words() -> None:
     found = [replace(thing(1, "car"), attributes=[said("track", "specialised")]), thing(2, "car"), thing(3, "person")]
     assert explained(result(75, *found, plan=plan)) == [
         "Frame 75, 0:07.5 into the stream, shows 2 × car, 1 × person.",
-        "Who answered: 2 came from the detector; 1 came from a small head trained for this stream.",
+        "Who answered: 2 came from the detector; 1 came from an exit that was made for this stream.",
         "It took 84 ms from capture to result, in time for 250 ms; most of it: kind 60 ms, queue 3 ms.",
         "The plan was small for kind (the first listed).",
     ]

@@ -163,7 +163,7 @@ def test_a_partition_that_moved_away_is_shown_no_longer() -> None:
 def test_audits_and_trainings_are_counted() -> None:
     seen = Watched()
     seen.audit_done("gate", "kind", "variant", False)
-    seen.head_trained("gate", "kind", ("car",), True)
+    seen.exits_made("gate", "kind", ("car",), True)
     where = {"stream": "gate", "node": "kind"}
     assert seen.value(families.AUDITS, **where, kind="variant", agrees="no") == 1
     assert seen.value(families.TRAININGS, **where, used="yes") == 1
