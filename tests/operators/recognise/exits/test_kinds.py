@@ -60,7 +60,7 @@ async def test_they_are_shared_by_all_streams_but_prove_themselves_on_each() -> 
 async def test_why_shared_exits_are_silent_is_said_in_one_sentence() -> None:
     crossing = Crossing(["cached"])
     assert crossing.shared is not None
-    assert crossing.shared.why_silent("cam") == "learned caches are not used: none are made yet"
+    assert crossing.shared.why_silent("cam") == "exits are not used: none are made yet"
     await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
     await crossing.passing(COLOURS, 2)
     assert "tuned next at 48" in str(crossing.shared.why_silent("cam"))
@@ -68,7 +68,7 @@ async def test_why_shared_exits_are_silent_is_said_in_one_sentence() -> None:
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     assert crossing.shared.why_silent("cam") is None
     crossing.shared.leave("cam", "they cost more than they save")
-    assert crossing.shared.why_silent("cam") == "learned caches are not used: they cost more than they save"
+    assert crossing.shared.why_silent("cam") == "exits are not used: they cost more than they save"
     assert crossing.shared.why_silent("other") is None
 
 

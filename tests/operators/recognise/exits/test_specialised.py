@@ -57,7 +57,7 @@ async def test_from_the_first_question_to_the_first_answer() -> None:
     await crossing.until(lambda: state(crossing).phase == "specialised", BLUE_AND_GREEN)
     assert FIRST_TUNING <= crossing.looks(CUT) - 60 <= FIRST_TUNING + 8
     assert crossing.phase() == "shadow"
-    assert crossing.heard.calls["head_trained"] == [("cam", "type", ("blue", "green"), True)]
+    assert crossing.heard.calls["exits_made"] == [("cam", "type", ("blue", "green"), True)]
     await crossing.until(lambda: crossing.phase() == "trusted", BLUE_AND_GREEN, 10)
     assert await crossing.passing(BLUE_AND_GREEN, 20) == {"specialised": 80}
     assert state(crossing).numbers == 1, "the first exits that were asked for are those that answer"
@@ -156,7 +156,7 @@ async def test_exits_that_spare_nothing_are_given_up_and_asked_for_again(monkeyp
     while crossing.seq < 300 and stream(crossing).account.may_try:
         await crossing.passing(BLUE_AND_GREEN, 1)
     assert not stream(crossing).account.may_try
-    assert crossing.heard.calls["head_trained"] == [("cam", "type", ("blue", "green"), False)]
+    assert crossing.heard.calls["exits_made"] == [("cam", "type", ("blue", "green"), False)]
     reason = "exits for blue, green: they would save too little"
     found = crossing.plan().specialization
     assert found is not None
