@@ -17,7 +17,6 @@ from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
-from specialization.trainer.trainer import ThreadSpecializer
 from tests.integration.worker_parts import Wire, frame_message
 
 pytestmark = pytest.mark.kafka
@@ -54,7 +53,7 @@ def one_object_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
     await wire.send([frame_message("cam", seq) for seq in range(12)])
-    stop, setting = asyncio.Event(), Setting(ThreadSpecializer(), rule=UNDECIDED)
+    stop, setting = asyncio.Event(), Setting(rule=UNDECIDED)
     async with assembled(compiled(QUERY, catalogue([])), setting) as parts:
         # The events topic exists on either transport, and nothing else is written to it here.
         plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
