@@ -6,6 +6,7 @@ import asyncio
 
 import numpy as np
 import pytest
+from specialization.trainer.trainer import ThreadSpecializer
 
 from cache_adapt.audit.state import Rule
 from operators.frames.frame import Frame, Region
@@ -17,7 +18,6 @@ from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
-from specialization.trainer.trainer import ThreadSpecializer
 from tests.integration.worker_parts import Wire, frame_message
 
 pytestmark = pytest.mark.kafka
