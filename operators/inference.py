@@ -71,10 +71,6 @@ class Inference(Protocol):
         """
         ...
 
-    def single_s(self, model: str) -> float | None:
-        """The same of an item that runs alone: what two networks are compared by."""
-        ...
-
 
 def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     """A model's card; ModelError where the model is unknown or made for another task."""

@@ -167,11 +167,6 @@ class Backend:
         meter = self._meter(self._rectangles.latest(model) if shape is None else self._rectangles.named(model, shape))
         return None if meter is None else meter.item_s
 
-    def single_s(self, model: str) -> float | None:
-        """Processor seconds of an item that runs alone; None where too few did."""
-        meter = self._meter(self._rectangles.latest(model))
-        return None if meter is None else meter.single_s
-
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters."""
         return self._device.stats

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.caches_images_parts.ways import STEP, Base, Runs
-from cache_adapt.caches.build import latencies
-from cache_adapt.caches.calibrate import calibrated
-from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at
+from benchmarks.caches_parts.build import latencies
+from benchmarks.caches_parts.calibrate import calibrated
+from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, held_at
 from cache_adapt.exits.certify import Constraint
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.learned_exit import LearnedExit

@@ -14,15 +14,15 @@ import numpy as np
 import onnx
 
 from benchmarks.caches_images_parts.cases import Case
-from cache_adapt.caches.build import WholeNetwork, build
-from cache_adapt.caches.explore import BuildGoal, Cut, Explored, explore, problem
-from cache_adapt.caches.lookup import lookup_s
-from cache_adapt.caches.training import Lessons
+from benchmarks.caches_parts.build import WholeNetwork, build
+from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, explore, problem
+from benchmarks.caches_parts.lookup import lookup_s
+from benchmarks.caches_parts.tapped_pictures import cut_costs, forward_tapped
+from benchmarks.caches_parts.training import Lessons
 from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.vocabulary import Vocabulary
-from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
 from serving.common.precision import Precision
 from serving.common.tensors import Array, softmax
 from serving.engines.exit_network import ExitNetwork
@@ -111,13 +111,13 @@ def bases(case: Case) -> tuple[Base, Base]:
     whole, int8 = opened(case.name, case.model, "fp32"), opened(case.name, model, "int8")
     points = _points(case.model)
     whole_s, cut_s = cut_costs(case.name, case.model, points, case.learnt[:1])
-    taps, scores = forward_tapped(case.name, case.model, points, case.learnt, _unsaid)
+    taps, scores = forward_tapped(case.name, case.model, points, case.learnt)
     shares = softmax(scores)
     cuts = _cuts(case.name, case.model, taps, shares, whole_s, cut_s)
     first = Base(case, case.model, "fp32", whole, 1.0, cuts, whole_s)
     int8_s = whole_s * ratio(int8, whole, case.learnt)
     alone_s, cut_s = cut_costs(case.name, model, _points(model), case.learnt[:1])
-    taps, scores = forward_tapped(case.name, model, _points(model), case.learnt, _unsaid)
+    taps, scores = forward_tapped(case.name, model, _points(model), case.learnt)
     cuts = _cuts(case.name, model, taps, shares, int8_s, cut_s * int8_s / alone_s)
     other = (scores.argmax(axis=1) != shares.argmax(axis=1))[CALIBRATION_ITEMS:]
     return first, Base(case, model, "int8", int8, 1 - upper_bound(int(other.sum()), len(other)), cuts, int8_s)
@@ -131,7 +131,7 @@ def before(base: Base) -> Base:
     small, points = opened("small", case.small, "fp32"), _points(case.small)
     whole_s = base.whole_s * ratio(small, base.opened, case.learnt)
     alone_s, cut_s = cut_costs("small", case.small, points, case.learnt[:1])
-    taps, _ = forward_tapped("small", case.small, points, case.learnt, _unsaid)
+    taps, _ = forward_tapped("small", case.small, points, case.learnt)
     cuts = _cuts("small", case.small, taps, shares, whole_s, cut_s * whole_s / alone_s)
     return Base(case, case.small, "fp32", small, 1.0, cuts, whole_s, "the small network")
 
@@ -189,7 +189,3 @@ def _cuts(
         for point, tap in zip(points, taps, strict=True)
     ]
     return [Cut(p.tensor, at, cut_s, each) for p, at, each in zip(points, until, lessons, strict=False)]
-
-
-def _unsaid(what: str, share: float) -> None:
-    """Progress is said by whoever calls."""

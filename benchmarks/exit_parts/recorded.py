@@ -78,9 +78,6 @@ class RecordedEngine:
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:
         return self._recorded.leave_s[()][0] if model == self._cut else self._recorded.whole_s
 
-    def single_s(self, model: str) -> float | None:
-        return self.processor_s(model)
-
     def _through_cuts(self, numbers: NDArray[np.intp], asked: GroupRequest) -> list[NDArray[Any]]:
         known, cuts = self._recorded, tuple(self._recorded.taps)
         passage, there = RowPassage([asked], cuts, known.scores[:1]), list(range(len(numbers)))

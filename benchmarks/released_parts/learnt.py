@@ -9,12 +9,12 @@ import onnx
 import yaml
 
 from benchmarks.caches_images_parts.cases import NAME, Case
-from cache_adapt.caches.build import WholeNetwork, build
-from cache_adapt.caches.explore import BuildGoal, explore
-from cache_adapt.caches.lookup import lookup_s
+from benchmarks.caches_parts.build import WholeNetwork, build
+from benchmarks.caches_parts.explore import BuildGoal, explore
+from benchmarks.caches_parts.lookup import lookup_s
+from benchmarks.caches_parts.tapped_pictures import CuttableNetwork, Tapped, built_whole, tapped_pictures
 from cache_adapt.exits.certify import Constraint
 from cache_adapt.learned.artefact import ExitArtefact
-from pipelines.measure.tapped_pictures import CuttableNetwork, Tapped, built_whole, tapped_pictures
 from serving.catalogue.lookup import Catalogue, file_sha256
 
 FORMS = ("FC(64)",)
@@ -34,7 +34,7 @@ class Learnt:
         known = _catalogue(case, folder)
         entry = known.find(NAME)
         whole = built_whole(entry, entry.path, "fp32")
-        return cls(known, whole, tapped_pictures(whole, case.learnt, _unsaid))
+        return cls(known, whole, tapped_pictures(whole, case.learnt))
 
     def caches(self, constraint: Constraint) -> ExitArtefact | None:
         """Those that composition chooses; None where none pay."""
@@ -52,7 +52,3 @@ def _catalogue(case: Case, folder: Path) -> Catalogue:
     card |= {"sha256": file_sha256(directory / "net.onnx"), "licence": "MIT", "source": "https://www.cs.toronto.edu"}
     (directory / "model.yaml").write_text(yaml.safe_dump({**card, "input": {"width": size, "height": size}}))
     return Catalogue([folder])
-
-
-def _unsaid(what: str, share: float) -> None:
-    """Progress is not said."""

@@ -7,12 +7,6 @@ from operators.inference import Inference
 HANDLING_S = 0.0005
 """Processor seconds around a network for one crop: to cut, scale and queue it, and to take the answer."""
 
-RESUMING_S = 0.0003
-"""The same for a network that goes on with what its first layers have computed: there is no crop."""
-
-CALL_S = 0.0002
-"""Processor seconds to start a network, however small it is."""
-
 
 class UnitCosts:
     """Remembers what the engine forgets when a network leaves memory."""
@@ -20,7 +14,6 @@ class UnitCosts:
     def __init__(self, engine: Inference) -> None:
         self._engine = engine
         self._known: dict[str, float] = {}
-        self._singles: dict[str, float] = {}
 
     def network_s(self, model: str) -> float | None:
         """Processor seconds of one item; None as long as the network has not run."""
@@ -28,13 +21,6 @@ class UnitCosts:
         if newest is not None:
             self._known[model] = newest
         return self._known.get(model)
-
-    def single_s(self, model: str) -> float | None:
-        """Processor seconds of an item that runs alone; None as long as too few did."""
-        newest = self._engine.single_s(model)
-        if newest is not None:
-            self._singles[model] = newest
-        return self._singles.get(model)
 
     def look_s(self, model: str) -> float | None:
         """The same with what is done around the network."""

@@ -93,9 +93,6 @@ class FakeEngine:
         named = None if shape is None else self.costs_s.get(f"{model}+{shape.width}x{shape.height}")
         return self.costs_s.get(model) if named is None else named
 
-    def single_s(self, model: str) -> float | None:
-        return self.costs_s.get(model)
-
 
 def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> list[NDArray[Any]]:
     """As a network with cuts does it, but that all its taps are the sums of the pictures' channels."""

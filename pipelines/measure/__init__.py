@@ -1,5 +1,5 @@
 """The work of ``sluice models profile``, ``models select``, ``models train`` and ``doctor``, but for the printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``prospects``, ``exit_files``,
-``exit_places``, ``tapped_pictures``, ``findings``, ``machine``, ``labelled_crops``.
+``exit_places``, ``findings``, ``machine``, ``labelled_crops``.
 """

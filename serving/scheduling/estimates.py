@@ -136,8 +136,6 @@ ROUNDS = 16
 """Batches that are remembered: what a network takes may change, as when the machine's cores are shared anew."""
 SELDOM = 4
 """After so many, only one batch in four is timed: asking for processor time is itself a call to the system."""
-SURE = 8
-"""After so many the least is believed where two networks are compared: one may have run in a busy moment only."""
 
 
 class ProcessorMeter:
@@ -152,7 +150,6 @@ class ProcessorMeter:
 
     def __init__(self, rounds: int = ROUNDS) -> None:
         self._newest: deque[float] = deque(maxlen=rounds)
-        self._singles: deque[float] = deque(maxlen=rounds)
         self._batches = 0
 
     def is_due(self) -> bool:
@@ -165,14 +162,7 @@ class ProcessorMeter:
         """Processor seconds of one item; None before the first batch."""
         return min(tuple(self._newest), default=None)
 
-    @property
-    def single_s(self) -> float | None:
-        """Processor seconds of an item that runs alone, which takes more than one of many; None before a few have."""
-        return min(tuple(self._singles)) if len(self._singles) >= SURE else None
-
     def ran(self, items: int, processor_s: float) -> None:
         """A batch of so many items went through while the process used so many processor seconds."""
         if items > 0:
             self._newest.append(max(0.0, processor_s) / items)
-        if items == 1:
-            self._singles.append(max(0.0, processor_s))

@@ -105,19 +105,6 @@ class Adaptive:
         return Candidates(self.config, self.templates)
 
 
-@dataclass(frozen=True)
-class KnownHeadsOnly(Adaptive):
-    """The same while no head may be trained."""
-
-    def target(self, state: WegState) -> HeadTarget | None:
-        window = None if is_new(state) or not state.known else next(self._candidates.windows(state), None)
-        return cheapest(self._candidates.again(window, head) for head in state.known) if window else None
-
-    def retarget(self, state: WegState) -> HeadTarget | None:
-        """None: it would have to be trained."""
-        return None
-
-
 def is_new(state: WegState) -> bool:
     """Whether the newest answer was not given before: it cannot make any target better."""
     return state.answers[-1] not in state.answers[:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.scheduling.estimates import ROUNDS, SELDOM, SURE, ProcessorMeter
+from serving.scheduling.estimates import ROUNDS, SELDOM, ProcessorMeter
 
 
 def test_nothing_is_known_before_the_first_batch() -> None:
@@ -34,13 +34,3 @@ def test_all_of_the_first_batches_are_timed_and_one_in_four_of_the_rest() -> Non
     due = [meter.is_due() for _ in range(ROUNDS + 4 * SELDOM)]
     assert all(due[:ROUNDS])
     assert sum(due[ROUNDS:]) == 4
-
-
-def test_items_that_ran_alone_are_told_apart_once_there_are_a_few() -> None:
-    meter = ProcessorMeter()
-    for _ in range(SURE - 1):
-        meter.ran(items=4, processor_s=0.08)
-        meter.ran(items=1, processor_s=0.04)
-    assert (meter.item_s, meter.single_s) == (0.02, None)
-    meter.ran(items=1, processor_s=0.03)
-    assert (meter.item_s, meter.single_s) == (0.02, 0.03)

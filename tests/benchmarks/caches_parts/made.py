@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cache_adapt.caches.explore import Cut
-from cache_adapt.caches.training import Lessons
+from benchmarks.caches_parts.explore import Cut
+from benchmarks.caches_parts.training import Lessons
 from cache_adapt.learned.vocabulary import Vocabulary
 
 CLASSES = 4

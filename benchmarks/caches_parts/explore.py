@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from cache_adapt.caches.calibrate import Operating, best_score, operating
-from cache_adapt.caches.held import HeldOutPredictions, held
-from cache_adapt.caches.training import Lessons, train_predictor, train_selector
+from benchmarks.caches_parts.calibrate import Operating, best_score, operating
+from benchmarks.caches_parts.held import HeldOutPredictions, held
+from benchmarks.caches_parts.training import Lessons, train_predictor, train_selector
 from cache_adapt.compose.problem import Cache, CompositionProblem
 from cache_adapt.exits.certify import Constraint
 from cache_adapt.learned.architectures import EXPLORED, shape_read

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.held import HeldOutPredictions
+from benchmarks.caches_parts.held import HeldOutPredictions
 from cache_adapt.exits.certify import Certified, Constraint, certified
 from cache_adapt.exits.record import Record
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from cache_adapt.caches.calibrate import calibrated
-from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at, problem, trained_at
-from cache_adapt.caches.held import HeldOutPredictions
+from benchmarks.caches_parts.calibrate import calibrated
+from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, held_at, problem, trained_at
+from benchmarks.caches_parts.held import HeldOutPredictions
 from cache_adapt.compose.compose import compose
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Certified

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from cache_adapt.caches.training import Lessons, train_predictor, train_selector
+from benchmarks.caches_parts.training import Lessons, train_predictor, train_selector
 from cache_adapt.learned.architectures import Values
 from cache_adapt.learned.selector import largest
 

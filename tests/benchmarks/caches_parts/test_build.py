@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.caches.build import WholeNetwork, build, latencies
-from cache_adapt.caches.calibrate import best_score, calibrated
-from cache_adapt.caches.explore import BuildGoal, Explored, explore, problem
-from cache_adapt.caches.held import HeldOutPredictions, folds, held
-from cache_adapt.caches.training import Lessons
+from benchmarks.caches_parts.build import WholeNetwork, build, latencies
+from benchmarks.caches_parts.calibrate import best_score, calibrated
+from benchmarks.caches_parts.explore import BuildGoal, Explored, explore, problem
+from benchmarks.caches_parts.held import HeldOutPredictions, folds, held
+from benchmarks.caches_parts.training import Lessons
 from cache_adapt.exits.certify import Constraint
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.selector import largest
 from cache_adapt.learned.vocabulary import Vocabulary
-from tests.cache_adapt.caches.made import CLASSES, SHA, cuts, lessons
+from tests.benchmarks.caches_parts.made import CLASSES, SHA, cuts, lessons
 
 NETWORK = WholeNetwork("vehicle", SHA, 8e-3)
 WANTED = BuildGoal(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
@@ -81,7 +81,7 @@ def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken(monk
         latencies_s.setdefault(len(scores), []).append(leave_s[-1] * (1 - found[1].effect.saved))
         return found
 
-    monkeypatch.setattr("cache_adapt.caches.build.calibrated", seen)
+    monkeypatch.setattr("benchmarks.caches_parts.build.calibrated", seen)
     made = build(NETWORK, known, explored, wanted)
     assert made.exits is not None
     assert [len(latencies_s[size]) >= sets for size, sets in ((1, 3), (2, 3), (3, 1))] == [True] * 3
@@ -94,7 +94,7 @@ def test_what_was_cross_fitted_to_explore_is_not_fitted_again_to_build(monkeypat
     explored = list(explore(known, wanted, lambda cache: 1e-4, fits=fits))
     assert list(fits) == [each.key for each in explored]
     made = build(NETWORK, known, explored, wanted)
-    monkeypatch.setattr("cache_adapt.caches.build.held_at", None)
+    monkeypatch.setattr("benchmarks.caches_parts.build.held_at", None)
     again = build(NETWORK, known, explored, wanted, fits)
     assert (again.latency_s, again.certified.inputs) == (made.latency_s, made.certified.inputs)
 

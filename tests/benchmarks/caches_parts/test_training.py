@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.caches import training
-from cache_adapt.caches.training import Lessons, _begun, _slopes, train_predictor, train_selector
+from benchmarks.caches_parts import training
+from benchmarks.caches_parts.training import Lessons, _begun, _slopes, train_predictor, train_selector
 from cache_adapt.learned.architectures import EXPLORED, FORMS, Pooling, form, shape_read
 from cache_adapt.learned.predictor import Predictor
 from cache_adapt.learned.selector import largest
@@ -18,7 +18,7 @@ from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.tensors import softmax
 from serving.errors import ModelError
 from serving.graphs.taps import MOST_VALUES
-from tests.cache_adapt.caches.made import CLASSES, GRID, lessons
+from tests.benchmarks.caches_parts.made import CLASSES, GRID, lessons
 
 
 @pytest.mark.parametrize("name", EXPLORED)

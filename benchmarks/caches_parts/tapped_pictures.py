@@ -1,4 +1,4 @@
-"""Inputs of built caches: pictures that went through a network once, with a tap at every cut point."""
+"""Pictures that went through a network once, with a tap at every cut point: what caches are built from."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from random import Random
 import numpy as np
 import onnx
 
-from cache_adapt.caches.explore import Cut
-from cache_adapt.caches.training import Lessons
+from benchmarks.caches_parts.explore import Cut
+from benchmarks.caches_parts.training import Lessons
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.classifier import probabilities
 from serving.catalogue.cards import ModelCard
@@ -32,14 +32,11 @@ from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_grid, tapped
 from serving.profiling.timing import median, segment_times, take_turns
 
-BATCH, LEAST, MOST = 16, 100, 6000
+BATCH = 16
 BUDGET_S = 4.0
 """Seconds for each thing that is timed."""
 TRIED_CUTS = 2
 """Cuts by which the cost of one is measured."""
-
-OnProgress = Callable[[str, float], None]
-"""Called with what is being done and how much of it is done, 0 … 1."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +51,6 @@ class CuttableNetwork:
     def points(self) -> list[CutPoint]:
         return [point for point in cut_points(self.graph) if tap_grid(point)]
 
-    def opened(self) -> EngineNetwork:
-        engine = OnnxRuntimeEngine(self.card.name, threads=1, precision=self.precision)
-        return EngineNetwork(self.card.name, self.graph, engine)
-
 
 @dataclass(frozen=True)
 class Tapped:
@@ -65,10 +58,6 @@ class Tapped:
 
     cuts: Sequence[Cut]
     whole_s: float
-    shares: Array
-    """The network's answer to each picture (N × classes)."""
-    answers: Array
-    """The word of each: the class, or that for none, by the least confidence of the card."""
 
 
 def built_whole(entry: Entry, path: Path, precision: Precision) -> CuttableNetwork:
@@ -77,29 +66,27 @@ def built_whole(entry: Entry, path: Path, precision: Precision) -> CuttableNetwo
     return CuttableNetwork(entry.card, graph, precision)
 
 
-def tapped_pictures(network: CuttableNetwork, items: Array, report: OnProgress, oracle: Array | None = None) -> Tapped:
-    """Run prepared pictures through. ``oracle``: what caches are to say of them; None: what the network says."""
+def tapped_pictures(network: CuttableNetwork, items: Array) -> Tapped:
+    """Run prepared pictures through."""
     name, points, precision = network.card.name, network.points, network.precision
-    report("latency", 0.0)
     pieces = split(network.graph, [point.tensor for point in points])
     seconds = segment_times(name, pieces, 1, BUDGET_S, time.process_time, precision)
     whole_s, cut_s = cut_costs(name, network.graph, points, items[:1], precision)
     scale = whole_s / sum(seconds)
-    taps, scores = forward_tapped(name, network.graph, points, items, report, precision)
+    taps, scores = forward_tapped(name, network.graph, points, items, precision)
     card, shares = network.card, probabilities(network.card, scores)
     nameless = tuple(number for number, name in enumerate(card.classes) if name == card.other_label)
     vocabulary = Vocabulary(len(card.classes), card.min_confidence, nameless)
-    wanted = shares if oracle is None else oracle
     cuts = [
         Cut(
             point.tensor,
             until * scale,
             cut_s,
-            Lessons.of(tap, tap_grid(point) or (1, 1, 1), wanted, vocabulary),
+            Lessons.of(tap, tap_grid(point) or (1, 1, 1), shares, vocabulary),
         )
         for point, until, tap in zip(points, accumulate(seconds), taps, strict=False)
     ]
-    return Tapped(cuts, whole_s, shares, vocabulary.of(shares))
+    return Tapped(cuts, whole_s)
 
 
 def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
@@ -113,7 +100,6 @@ def forward_tapped(
     network: onnx.ModelProto,
     points: Sequence[CutPoint],
     items: Array,
-    report: OnProgress,
     precision: Precision = "fp32",
 ) -> tuple[list[Array], Array]:
     """The taps of all items, point by point (N × values each), and the network's scores."""
@@ -123,7 +109,6 @@ def forward_tapped(
     for start in range(0, len(items), step):
         (outputs,) = opened.run([GroupRequest(name, items[start : start + step])], step)
         found.append(ExitResult.of(outputs))
-        report("forward", start / len(items))
     opened.close()
     taps = [np.concatenate([each.taps[index] for each in found]).astype(np.float16) for index in range(len(points))]
     return taps, np.concatenate([each.scores for each in found])
