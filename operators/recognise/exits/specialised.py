@@ -16,7 +16,7 @@ from cache_adapt.adaptation.targets import Report, Subject
 from operators.recognise.audits.standing import Standing
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
-from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
+from operators.recognise.exits.saved_state import MOST_ARTEFACT_BYTES, SavedExits, SpecialisedState
 from serving.errors import Malformed
 from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
@@ -179,6 +179,8 @@ class SpecialisedStream:
         used, subject = self.in_use, self._subject
         saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
         version, data = (0, b"") if self._tuned is None else (self._tuned.version, self._tuned.data)
+        if len(data) > MOST_ARTEFACT_BYTES:  # more than a message holds: they are made anew there
+            version, data, saved = 0, b"", None
         return SpecialisedState(
             self.weg.state, self.account, subject.network_identity, subject.labels, version, data, saved
         )

@@ -191,3 +191,12 @@ async def test_a_snapshot_stays_small_whatever_it_holds() -> None:
     known.weg = WegState(answers=[99] * 480, sources=[2] * 480, previous=[99] * 480, known=known.weg.known * 4)
     assert len(msgspec.json.encode(known)) < LARGEST
     assert crossing.looks(CUT) > 0
+
+
+async def test_exits_too_large_for_a_message_are_left_out_and_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("operators.recognise.exits.specialised.MOST_ARTEFACT_BYTES", 100)
+    _, data = await served()
+    state = decode(json.dumps(json.loads(data)["exits"]).encode(), SpecialisedState)
+    assert (state.version, state.artefact, state.in_use) == (0, b"", None)
+    other = await moved(data)
+    assert await other.passing(COLOURS, 3) == {"oracle": 12}
