@@ -6,7 +6,6 @@ import asyncio
 
 import numpy as np
 import pytest
-from specialization.trainer.trainer import ThreadSpecializer
 
 from cache_adapt.audit.state import Rule
 from operators.frames.frame import Frame, Region
