@@ -6,12 +6,13 @@ batches, processor time of single items on one thread, by turns in random order.
 that must get the network's answer, as in the paper. Ways to run a network:
 
 - ``whole``, ``int8``: without caches
-- ``caches``: fp32 with caches, explored, composed and built together
+- ``learnt``: fp32 with exits at two cuts at most, made as ``sluice learn`` makes them
+- ``caches``: fp32 with caches, explored and composed as in the paper
 - ``int8 with caches``: int8 with caches, certified for what int8's own disagreement leaves of the target
 - ``small first``: ResNet-20 answers where its largest probability exceeds a threshold certified by the same rule
 - ``small first, caches``: the same with caches in both networks, all thresholds tuned and certified together
 
-``composition_runs`` is what composition chooses among all but the last two, from its own estimates.
+``composition_runs`` is what composition chooses among all but the last two and ``learnt``, from its own estimates.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.caches_images_parts.cascades import Part, cascade
 from benchmarks.caches_images_parts.cases import Case, cases
+from benchmarks.caches_images_parts.learnt import learnt_exits
 from benchmarks.caches_images_parts.plot import draw
 from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, before, turns
 from benchmarks.harness import Outcome, Row, run
@@ -37,12 +39,13 @@ from cache_adapt.learned.artefact import ExitArtefact
 
 TARGETS = (0.97, 0.99)
 ALONE: Mapping[str, str] = {"fp32": "whole", "int8": "int8"}
+LEARNT = "learnt"
 CACHED: Mapping[str, str] = {"fp32": "caches", "int8": "int8 with caches"}
 FORMS: Mapping[str, Sequence[str]] = {"fp32": EXPLORED, "int8": ("FC(64)", "Pool(512)")}
 """What is explored at every cut point; in int8 only what is looked up fastest."""
 QUICK_FORMS = ("FC(64)",)
 TIMED = 400
-QUICK, QUICK_TIMED = 200, 20
+QUICK, QUICK_TIMED = 300, 20
 
 Way = tuple[str, float]
 """How the network is run, and the target."""
@@ -105,6 +108,9 @@ def _opened(case: Case, quick: bool) -> Opened:
             if part.built is not None:
                 caches[CACHED[precision], target] = part.built
                 ways[CACHED[precision], target] = part.opened()
+        exits = learnt_exits(both[0], target)
+        if exits is not None:
+            caches[LEARNT, target], ways[LEARNT, target] = exits, both[0].with_caches(exits)
         plans[target] = _planned(parts, target, quick)
         if small is not None:
             ways |= _cascades(small, parts["fp32"], target, quick)

@@ -20,8 +20,9 @@ import numpy as np
 import onnx
 
 from benchmarks.harness import Outcome, Row, run
+from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from benchmarks.segments import THREADS, WEIGHTS, evenly
-from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.groups import GroupRequest
@@ -61,7 +62,9 @@ def _networks(quick: bool) -> Iterator[tuple[str, onnx.ModelProto]]:
     from tools.architectures.export import to_onnx
     from tools.architectures.registry import ARCHITECTURES, load_weights
 
-    yield "vehicle-type", onnx.load(Catalogue([SHIPPED]).find("vehicle-type").path)
+    known = Catalogue([ready(MIDDLE, DEAR)])
+    for recipe in (MIDDLE,) if quick else (MIDDLE, DEAR):
+        yield recipe.name, onnx.load(known.find(recipe.name).path)
     if quick:
         return
     cifar = ARCHITECTURES["resnet18-cifar"]

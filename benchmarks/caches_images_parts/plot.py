@@ -10,6 +10,7 @@ from benchmarks.harness import Row
 COLOURS = {
     "whole": "black",
     "int8": "tab:red",
+    "learnt": "tab:cyan",
     "caches": "tab:blue",
     "int8 with caches": "tab:purple",
     "small first": "tab:green",

@@ -17,8 +17,8 @@ from benchmarks.caches_images_parts.cases import Case
 from benchmarks.caches_parts.build import WholeNetwork, build
 from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, explore, problem
 from benchmarks.caches_parts.lookup import lookup_s
-from benchmarks.caches_parts.tapped_pictures import cut_costs, forward_tapped
 from benchmarks.caches_parts.training import Lessons
+from benchmarks.exit_parts.taps import cut_costs, cut_network, through, whole_network
 from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from cache_adapt.learned.artefact import ExitArtefact
@@ -28,12 +28,10 @@ from serving.common.tensors import Array, softmax
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.engines.groups import GroupRequest
-from serving.engines.network import EngineNetwork
-from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.quantise import CALIBRATION_ITEMS, quantised
 from serving.graphs.segments import split
-from serving.graphs.taps import tap_grid, tapped
+from serving.graphs.taps import tap_grid
 from serving.profiling.timing import segment_times
 
 Name = TypeVar("Name", bound=Hashable)
@@ -98,26 +96,24 @@ class Base:
 
     def with_caches(self, built: ExitArtefact) -> WithCaches:
         """Open the network with caches that answer."""
-        points = {point.tensor: point for point in cut_points(self.model)}
-        segments = tapped(self.model, [points[tensor] for tensor in built.tensors])
-        engine = OnnxRuntimeEngine(self.case.name, threads=1, precision=self.precision)
-        network = ExitNetwork(self.case.name, segments, built.tensors, engine)
+        network = cut_network(self.case.name, self.model, built.tensors, self.precision)
         return WithCaches(network, ExitSet({each.tensor: each for each in built.exits}, built.card.vocabulary.labels))
 
 
 def bases(case: Case) -> tuple[Base, Base]:
     """The network in fp32 and in int8; the caches of either are to say what fp32 says."""
     model = quantised(case.name, case.model, case.learnt[:CALIBRATION_ITEMS])
-    whole, int8 = opened(case.name, case.model, "fp32"), opened(case.name, model, "int8")
-    points = _points(case.model)
-    whole_s, cut_s = cut_costs(case.name, case.model, points, case.learnt[:1])
-    taps, scores = forward_tapped(case.name, case.model, points, case.learnt)
+    whole, int8 = whole_network(case.name, case.model), whole_network(case.name, model, "int8")
+    names = _tensors(case.model)
+    whole_s, cut_s = cut_costs(case.name, case.model, names, case.learnt[:1])
+    taps, scores = through(case.name, case.model, names, case.learnt)
     shares = softmax(scores)
     cuts = _cuts(case.name, case.model, taps, shares, whole_s, cut_s)
     first = Base(case, case.model, "fp32", whole, 1.0, cuts, whole_s)
     int8_s = whole_s * ratio(int8, whole, case.learnt)
-    alone_s, cut_s = cut_costs(case.name, model, _points(model), case.learnt[:1])
-    taps, scores = forward_tapped(case.name, model, _points(model), case.learnt)
+    names = _tensors(model)
+    alone_s, cut_s = cut_costs(case.name, model, names, case.learnt[:1])
+    taps, scores = through(case.name, model, names, case.learnt)
     cuts = _cuts(case.name, model, taps, shares, int8_s, cut_s * int8_s / alone_s)
     other = (scores.argmax(axis=1) != shares.argmax(axis=1))[CALIBRATION_ITEMS:]
     return first, Base(case, model, "int8", int8, 1 - upper_bound(int(other.sum()), len(other)), cuts, int8_s)
@@ -128,17 +124,12 @@ def before(base: Base) -> Base:
     case = base.case
     shares = base.cuts[0].lessons.shares
     assert case.small is not None
-    small, points = opened("small", case.small, "fp32"), _points(case.small)
+    small, names = whole_network("small", case.small), _tensors(case.small)
     whole_s = base.whole_s * ratio(small, base.opened, case.learnt)
-    alone_s, cut_s = cut_costs("small", case.small, points, case.learnt[:1])
-    taps, _ = forward_tapped("small", case.small, points, case.learnt)
+    alone_s, cut_s = cut_costs("small", case.small, names, case.learnt[:1])
+    taps, _ = through("small", case.small, names, case.learnt)
     cuts = _cuts("small", case.small, taps, shares, whole_s, cut_s * whole_s / alone_s)
     return Base(case, case.small, "fp32", small, 1.0, cuts, whole_s, "the small network")
-
-
-def opened(name: str, model: onnx.ModelProto, precision: Precision) -> EngineNetwork:
-    """A network on one thread."""
-    return EngineNetwork(name, model, OnnxRuntimeEngine(name, threads=1, precision=precision))
 
 
 def answers(network: Runs, items: Array) -> tuple[Array, float]:
@@ -171,6 +162,10 @@ def ratio(one: Runs, other: Runs, items: Array) -> float:
     """Processor time of one network over another's."""
     took = turns({"one": one.run, "other": other.run}, items[:TRIED])
     return mean(took["one"]) / mean(took["other"])
+
+
+def _tensors(model: onnx.ModelProto) -> list[str]:
+    return [point.tensor for point in _points(model)]
 
 
 def _points(model: onnx.ModelProto) -> list[CutPoint]:

@@ -18,7 +18,7 @@ def test_figures_are_of_looks_after_the_first_turns() -> None:
     whole = released._looks(turns(*[Look(0.010, 3, False)] * 100))
     made = turns(*[Look(0.004, 3, True)] * 60, *[Look(0.011, 2, False)] * 40)
     found = released._figures(released._looks(made), whole)
-    assert (found["looks"], found["answered_by_caches"], found["agreement"]) == (100, 0.6, 0.6)
+    assert (found["looks"], found["answered_by_exits"], found["agreement"]) == (100, 0.6, 0.6)
     assert (found["median_ms"], found["p95_ms"], found["p99_ms"]) == (4, 11, 11)
     assert found["through_ratio"] == 1.1
     assert released._processor(made) == {"processor_ms": 12.0}

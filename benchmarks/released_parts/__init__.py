@@ -1,4 +1,0 @@
-"""Parts of ``benchmarks.released`` and ``benchmarks.followed``.
-
-Read in this order: ``learnt``.
-"""
