@@ -7,8 +7,9 @@ of either. ``recording``: exits were learnt from the first five minutes of a str
 see the rest.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
-how far the results had come. ``node_s`` is the time that frames spent in the node. Words are compared for every object
-of every frame. The intervals hold each share with 95 % (Clopper and Pearson, 1934), with tracks as trials. ``answered``
+how far the results had come. ``node_s`` is the time that frames spent in the node, and ``recognition_share`` what part
+that was of the oracle's run. Words are compared for every object of every frame; ``other`` names nothing, so it counts
+as ``unknown``. The intervals hold each share with 95 % (Clopper and Pearson, 1934), with tracks as trials. ``answered``
 is the share of the looks that exits answered, ``of_exits`` the agreement for objects at which an exit has looked, and
 ``names_lost`` the share of what the oracle names that is called otherwise. ``audit_low`` and ``audit_high`` are what
 the run itself has published of its exits.

@@ -36,8 +36,13 @@ def _costs(run: Watched, oracle: Watched, begin: int, end: int) -> Mapping[str, 
     told = {name: round(value / 1e3, 3) for name, value in found.items()}
     told["node_ratio"] = round(found["node_s"] / max(found["oracle_node_s"], 1e-9), 3)
     told["cpu_ratio"] = round(found["cpu_s"] / found["oracle_cpu_s"], 3)
-    told["recognition_share"] = round(found["oracle_node_s"] / found["oracle_cpu_s"], 3)
+    told["recognition_share"] = round(found["oracle_node_s"] / sum(map(_worked_ms, oracle.lines[begin:end])), 3)
     return told
+
+
+def _worked_ms(line: Mapping[str, Any]) -> float:
+    """Time that a frame spent in all stages, but for waiting."""
+    return sum(float(spent) for stage, spent in line["plan"]["stages_ms"].items() if stage != "queue")
 
 
 def _words(mine: Published, others: Published, begin: int, end: int) -> Mapping[str, Any]:

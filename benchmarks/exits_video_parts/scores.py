@@ -12,6 +12,8 @@ from operators.wire.result import UNKNOWN
 
 EXITS = ("specialised", "cached")
 """Provenances of looks that exits have answered."""
+OTHER = "other"
+"""It names nothing, so it counts as ``unknown``, as in audits."""
 ERROR = 0.05
 
 Key = tuple[int, int]
@@ -44,9 +46,9 @@ def published(lines: Iterable[Mapping[str, Any]]) -> dict[Key, Said]:
 
 
 def _said(frame: str, one: Mapping[str, Any], attribute: Mapping[str, Any]) -> Said:
-    track, by = one["track_id"], attribute["provenance"]
+    track, by, label = one["track_id"], attribute["provenance"], attribute["label"]
     looked = attribute.get("looked", "") if by == "track" else by
-    return Said(frame if track is None else str(track), attribute["label"], looked)
+    return Said(frame if track is None else str(track), UNKNOWN if label == OTHER else label, looked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def _attribute(label: str, provenance: str, looked: str) -> dict[str, str]:
 
 
 ORACLE = [
-    line(0, (1, "car", "track", "oracle"), (None, "unknown", "oracle", ""), (3, "", "", "")),
+    line(0, (1, "car", "track", "oracle"), (None, "other", "oracle", ""), (3, "", "", "")),
     line(1, (1, "car", "track", ""), (2, "van", "track", "oracle")),
     line(2, (1, "car", "track", "oracle"), (2, "van", "track", "")),
 ]
