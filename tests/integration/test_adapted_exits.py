@@ -101,9 +101,10 @@ async def test_exits_come_and_answer_though_what_trains_them_is_killed(
         with Sluice(tmp_path / "adapt", *arguments, broker=bootstrap) as first:
             orphans = await camera.shown_until(lambda: trainers(first))
             first.kill()
-        assert await wire.all_of(topics(wire).name("updates")) == []
+        published = await wire.all_of(topics(wire).name("updates"))
         with Sluice(tmp_path / "adapt", *arguments, broker=bootstrap) as second:
-            await asyncio.to_thread(until, lambda: "): version" in second.errors, "exits", second)
+            if not published:  # a fit takes so little that the first may have been done with it
+                await asyncio.to_thread(until, lambda: "): version" in second.errors, "exits", second)
             answers = await camera.shown_until(lambda: answers_of(wire, "cached"))
             assert await asyncio.to_thread(second.terminate) == 0, second.errors
     assert not any(each.is_running() for each in orphans), "what trained has ended with its worker"

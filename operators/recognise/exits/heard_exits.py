@@ -28,7 +28,7 @@ from serving.errors import ModelError
 
 log = logging.getLogger(__name__)
 
-FIRST_TUNING = 48
+FIRST_TUNING = 150
 """Looks heard since exits were made, at which they are tuned first; then at half as many again each time."""
 EVERY = 128
 """Looks between two tunings where thresholds follow (§3.3)."""

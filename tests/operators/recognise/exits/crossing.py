@@ -42,6 +42,9 @@ INPUT = {"width": 4, "height": 4, "colour": "bgr", "scale": 1 / 255}
 FPS = 10
 ROWS = 4
 
+FIRST_TUNING = 48
+"""Looks at which exits are tuned first in these tests."""
+
 
 class Crossing:
     """Up to four objects in a frame; the end says their colour, or what ``words`` say of it; grey is ``unknown``."""

@@ -17,7 +17,6 @@ from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
     EVERY,
-    FIRST_TUNING,
     IN_VAIN,
     LEAST_FACTOR,
     LEAST_GAIN,
@@ -29,6 +28,7 @@ from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice
 from operators.testing import FakeEngine, card_of
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, samples
+from tests.operators.recognise.exits.crossing import FIRST_TUNING
 from tests.operators.recognise.exits.maker import Maker
 
 SUBJECT = Subject("type", "vehicle", SHA, "words")

@@ -15,8 +15,7 @@ from cache_adapt.learned.vocabulary import Vocabulary
 from learning.budget import Budget
 from operators.recognise.exits import kinds
 from operators.recognise.exits.account import PATIENCE
-from operators.recognise.exits.heard_exits import FIRST_TUNING
-from tests.operators.recognise.exits.crossing import CUT, CUTS, SHA, Crossing
+from tests.operators.recognise.exits.crossing import CUT, CUTS, FIRST_TUNING, SHA, Crossing
 from tests.operators.recognise.exits.maker import Maker
 
 COLOURS = ("blue", "green", "red")

@@ -6,10 +6,9 @@ import pytest
 
 from operators.recognise.exits import specialised
 from operators.recognise.exits.account import FIRST_GAP, PATIENCE
-from operators.recognise.exits.heard_exits import FIRST_TUNING
 from operators.recognise.exits.specialised import SpecialisedStream
 from specialization.weg.state import WegState
-from tests.operators.recognise.exits.crossing import CUT, ROWS, Crossing
+from tests.operators.recognise.exits.crossing import CUT, FIRST_TUNING, ROWS, Crossing
 from tests.operators.recognise.exits.maker import Maker
 
 MOSTLY_BLUE = ("blue", "blue", "green", "blue", "grey")
