@@ -107,7 +107,8 @@ async def test_exits_come_and_answer_though_what_trains_them_is_killed(
                 await asyncio.to_thread(until, lambda: "): version" in second.errors, "exits", second)
             answers = await camera.shown_until(lambda: answers_of(wire, "cached"))
             assert await asyncio.to_thread(second.terminate) == 0, second.errors
-    assert not any(each.is_running() for each in orphans), "what trained has ended with its worker"
+    _, alive = await asyncio.to_thread(psutil.wait_procs, orphans, 20)
+    assert not alive, "what trained ends with its worker"
     update, *_ = await wire.all_of(topics(wire).name("updates"))
     artefact, card = ExitArtefact.from_bytes(update.value), catalogue([]).find("vehicle-type").card
     assert artefact.card.model_identity == card.identity
