@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -142,7 +143,8 @@ class NodeExits:
     def heard(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], plan: LookPlan, looks: ExitLooks
     ) -> None:
-        """Take looks, whose answers are out: for audits, as samples, and to tune exits."""
+        """Take looks, whose answers are out: for audits, as samples, and to tune exits; what that takes is paid."""
+        began_s = time.thread_time()
         for kind in self.kinds:
             if plan.acting is None or kind is not plan.acting[0]:
                 kind.account(stream.name).by_oracle(len(looks.ended), self.cut.whole_s)
@@ -156,6 +158,7 @@ class NodeExits:
             found = [look for look in looks.ends if look is not None]
             ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
             self._ran_on(stream, ended, plan)
+        self.cut.budget.spend("samples", time.thread_time() - began_s)
 
     def expects(self, stream: NodeStream, plan: LookPlan, regions: Sequence[Region]) -> Callable[[], None]:
         """See ``Auditor``, for the exits that answer; there must be some."""
@@ -179,7 +182,9 @@ class NodeExits:
 
     def go_on(self, stream: str) -> bool:
         """Do what is due for a stream; whether other exits are in use there now."""
+        began_s = time.thread_time()
         changed = [kind.go_on(stream) for kind in self.kinds]
+        self.cut.budget.spend("samples", time.thread_time() - began_s)
         return any(changed)
 
     def _said(

@@ -129,7 +129,7 @@ async def test_looks_run_through_cuts_without_an_answer_only_where_that_can_be_p
     await crossing.passing(COLOURS, 5)
     looks = crossing.looks(CUT)
     assert looks > 0
-    assert budget.spent["samples"] == pytest.approx(CUT_SHARE * crossing.cut.whole_s * looks)
+    assert budget.spent["samples"] > CUT_SHARE * crossing.cut.whole_s * looks  # hearing what was said is paid too
     used_s[0] = 2 * budget.spent_s  # nothing is left
     await crossing.passing(COLOURS, 5)
     assert crossing.looks(CUT) == looks
