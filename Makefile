@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench kafka-up kafka-down clean
+.PHONY: help setup demo test check format stubs bench kafka-up kafka-down clean
 
 help: ## show this list
 	@echo "Sluice: streaming video analytics whose work follows the content of the stream."
@@ -32,6 +32,9 @@ check: $(VENV)/.installed-dev ## lint, format check, types, import layers
 format: $(VENV)/.installed-dev ## put the code into the house's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+stubs: $(VENV)/.installed-dev ## generate what speaks to servers of networks from its definition
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. serving/remote/protocol/inference.proto
 
 bench: $(VENV)/.installed-dev ## run every benchmark and rewrite benchmarks/results (long)
 	@set -e; for script in $$(ls benchmarks/*.py | grep -vE '/(__init__|harness)\.py$$'); do \

@@ -12,6 +12,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "kafka": ("aiokafka", "faust", "mode", "kafka", "crc32c"),
     "serve": ("aiohttp", "prometheus_client"),
     "mqtt": ("paho",),
+    "remote": ("grpc", "google"),
     "train": ("torch", "matplotlib"),
 }
 """The purpose of each, by the names that are imported. Engines are no commands': ``sluice doctor`` names theirs."""

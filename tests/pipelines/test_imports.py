@@ -35,6 +35,7 @@ HEAVY = (
     | ANNOTATING
     | {
         "aiohttp",
+        "grpc",
         "paho",
         "prometheus_client",
         "datasets.street",

@@ -1,0 +1,93 @@
+"""Parameters of messages and tensors: small values by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Protocol
+
+from serving.common.untrusted import printable
+from serving.errors import Malformed
+from serving.remote.protocol.inference_pb2 import InferParameter
+from serving.remote.protocol.limits import WireLimits
+
+Value = bool | int | float | str
+FIELDS = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}
+
+
+class ParameterMap(Protocol):
+    """The map of a message: an entry is made when it is asked for."""
+
+    def __getitem__(self, name: str, /) -> InferParameter:
+        """The parameter of this name, made if it is not there."""
+        ...
+
+
+def set_parameter(parameters: ParameterMap, name: str, value: Value) -> None:
+    setattr(parameters[name], FIELDS[type(value)], value)
+
+
+def values(parameters: Mapping[str, InferParameter], limits: WireLimits) -> dict[str, Value]:
+    """All values by name; Malformed for too many, for long ones and for those without a value."""
+    if len(parameters) > limits.parameters:
+        raise Malformed(f"{len(parameters)} parameters are more than the {limits.parameters} that are allowed")
+    found: MutableMapping[str, Value] = {}
+    for name, parameter in parameters.items():
+        found[checked_name(name, "the name of a parameter", limits)] = _value(name, parameter, limits)
+    return dict(found)
+
+
+def checked_name(name: str, what: str, limits: WireLimits) -> str:
+    """The name, which is neither empty nor long and has nothing that a terminal acts upon; else Malformed."""
+    if not 0 < len(name) <= limits.text or not name.isprintable():
+        raise Malformed(f"{what} must have 1 to {limits.text} printable characters, was {printable(name, 40)!r}")
+    return name
+
+
+def number(values: Mapping[str, Value], name: str, least: float, most: float) -> float | None:
+    """A parameter that is a number between bounds; None where it is not there, Malformed for anything else."""
+    value = values.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool | str) or not least <= value <= most:
+        raise Malformed(f"parameter {name} must be a number from {least:g} to {most:g}, was {printable(value, 40)!r}")
+    return value
+
+
+def whole(values: Mapping[str, Value], name: str, most: int) -> int | None:
+    """A parameter that is a whole number from 0; None where it is not there, Malformed for anything else."""
+    value = values.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise Malformed(f"parameter {name} must be a whole number from 0 to {most}, was {printable(value, 40)!r}")
+    return value
+
+
+def flag(values: Mapping[str, Value], name: str) -> bool:
+    """A parameter that is true or false, false where it is not there; Malformed for anything else."""
+    value = values.get(name, False)
+    if not isinstance(value, bool):
+        raise Malformed(f"parameter {name} must be true or false, was {printable(value, 40)!r}")
+    return value
+
+
+def _value(name: str, parameter: InferParameter, limits: WireLimits) -> Value:
+    match parameter.WhichOneof("parameter_choice"):
+        case "bool_param":
+            return parameter.bool_param
+        case "int64_param":
+            return parameter.int64_param
+        case "uint64_param":
+            return parameter.uint64_param
+        case "double_param":
+            return parameter.double_param
+        case "string_param":
+            return _text(name, parameter.string_param, limits)
+        case _:
+            raise Malformed(f"parameter {printable(name, 40)!r} has no value")
+
+
+def _text(name: str, text: str, limits: WireLimits) -> str:
+    if len(text) > limits.text:
+        raise Malformed(f"parameter {printable(name, 40)!r} has more than {limits.text} characters")
+    return text

@@ -1,0 +1,83 @@
+"""The protocol's calls, typed for those who make them and for those who answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message
+
+from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol.limits import WireLimits
+
+if TYPE_CHECKING:
+    Context = grpc.aio.ServicerContext[Any, Any]
+    Handler = grpc.RpcMethodHandler[Any, Any]
+
+SERVICE = "inference.GRPCInferenceService"
+Question = TypeVar("Question", bound=Message)
+Reply = TypeVar("Reply", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc(Generic[Question, Reply]):
+    """One call of the protocol."""
+
+    name: str
+    question: type[Question]
+    reply: type[Reply]
+
+    def on(self, channel: grpc.aio.Channel) -> grpc.aio.UnaryUnaryMultiCallable[Question, Reply]:
+        """The call to make on a channel: ``await SERVER_LIVE.on(channel)(request, timeout=1.0)``."""
+        return channel.unary_unary(
+            f"/{SERVICE}/{self.name}",
+            request_serializer=self.question.SerializeToString,
+            response_deserializer=self.reply.FromString,
+        )
+
+    def answered_by(self, behaviour: Callable[[Question, Context], Awaitable[Reply]]) -> tuple[str, Handler]:
+        """The call's handler for ``handlers``."""
+        handler = grpc.unary_unary_rpc_method_handler(
+            behaviour,
+            request_deserializer=self.question.FromString,
+            response_serializer=self.reply.SerializeToString,
+        )
+        return self.name, handler
+
+
+SERVER_LIVE = Rpc("ServerLive", pb.ServerLiveRequest, pb.ServerLiveResponse)
+SERVER_READY = Rpc("ServerReady", pb.ServerReadyRequest, pb.ServerReadyResponse)
+SERVER_METADATA = Rpc("ServerMetadata", pb.ServerMetadataRequest, pb.ServerMetadataResponse)
+MODEL_READY = Rpc("ModelReady", pb.ModelReadyRequest, pb.ModelReadyResponse)
+MODEL_METADATA = Rpc("ModelMetadata", pb.ModelMetadataRequest, pb.ModelMetadataResponse)
+MODEL_CONFIG = Rpc("ModelConfig", pb.ModelConfigRequest, pb.ModelConfigResponse)
+MODEL_STATISTICS = Rpc("ModelStatistics", pb.ModelStatisticsRequest, pb.ModelStatisticsResponse)
+MODEL_INFER = Rpc("ModelInfer", pb.ModelInferRequest, pb.ModelInferResponse)
+REPOSITORY_INDEX = Rpc("RepositoryIndex", pb.RepositoryIndexRequest, pb.RepositoryIndexResponse)
+MODEL_LOAD = Rpc("RepositoryModelLoad", pb.RepositoryModelLoadRequest, pb.RepositoryModelLoadResponse)
+MODEL_UNLOAD = Rpc("RepositoryModelUnload", pb.RepositoryModelUnloadRequest, pb.RepositoryModelUnloadResponse)
+REGION_STATUS = Rpc("SystemSharedMemoryStatus", pb.SystemSharedMemoryStatusRequest, pb.SystemSharedMemoryStatusResponse)
+REGION_REGISTER = Rpc(
+    "SystemSharedMemoryRegister", pb.SystemSharedMemoryRegisterRequest, pb.SystemSharedMemoryRegisterResponse
+)
+REGION_UNREGISTER = Rpc(
+    "SystemSharedMemoryUnregister", pb.SystemSharedMemoryUnregisterRequest, pb.SystemSharedMemoryUnregisterResponse
+)
+
+
+def handlers(answered: Iterable[tuple[str, Handler]]) -> grpc.GenericRpcHandler:
+    """The calls that a server answers; the others are unimplemented."""
+    return grpc.method_handlers_generic_handler(SERVICE, dict(answered))
+
+
+def message_options(limits: WireLimits) -> list[tuple[str, int]]:
+    """Options of a channel or a server: how long a message may be, either way."""
+    room = limits.message_bytes + ENVELOPE_BYTES
+    return [("grpc.max_send_message_length", room), ("grpc.max_receive_message_length", room)]
+
+
+ENVELOPE_BYTES = 1 << 20
+"""Room of a message beside its tensors."""

@@ -1,0 +1,146 @@
+"""Arrays to and from the tensors of requests and answers: raw bytes, typed elements, or places in shared memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from serving.common.tensors import Array
+from serving.errors import Malformed
+from serving.remote.protocol.contents import from_contents
+from serving.remote.protocol.datatypes import DTYPES, datatype, dtype_of
+from serving.remote.protocol.inference_pb2 import ModelInferRequest, ModelInferResponse
+from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import checked_name
+from serving.remote.protocol.places import SharedPlace, put_place, read_place
+
+Described = ModelInferRequest.InferInputTensor | ModelInferResponse.InferOutputTensor
+LARGEST_AXIS = 1 << 31
+
+
+class SharedReader(Protocol):
+    """Regions of shared memory, as the decoder sees them."""
+
+    def read(self, place: SharedPlace, into: Array) -> None:
+        """Fill a contiguous array of the place's size; Malformed where the region is not known or ends before."""
+        ...
+
+
+def add_input(request: ModelInferRequest, name: str, array: Array, place: SharedPlace | None = None) -> None:
+    """Append an array to a request: its bytes, or the place where the caller has put them."""
+    _describe(request.inputs.add(), name, array, place)
+    if place is None:
+        request.raw_input_contents.append(raw(array))
+
+
+def add_output(response: ModelInferResponse, name: str, array: Array, place: SharedPlace | None = None) -> None:
+    """Append an array to an answer: its bytes, or the place where the caller has put them."""
+    _describe(response.outputs.add(), name, array, place)
+    if place is None:
+        response.raw_output_contents.append(raw(array))
+
+
+def raw(array: Array) -> bytes:
+    """The bytes as they travel: little-endian, the last axis fastest."""
+    return array.astype(DTYPES[datatype(array.dtype)], copy=False).tobytes()
+
+
+def read_inputs(request: ModelInferRequest, limits: WireLimits, shared: SharedReader | None) -> dict[str, Array]:
+    """The arrays of a request by name; Malformed where anything is not as it should be. Some cannot be written to."""
+    return _read(request.inputs, request.raw_input_contents, limits, shared)
+
+
+def read_outputs(response: ModelInferResponse, limits: WireLimits, shared: SharedReader | None) -> dict[str, Array]:
+    """The arrays of an answer by name; Malformed where anything is not as it should be. Some cannot be written to."""
+    return _read(response.outputs, response.raw_output_contents, limits, shared)
+
+
+def _describe(tensor: Described, name: str, array: Array, place: SharedPlace | None) -> None:
+    tensor.name, tensor.datatype = name, datatype(array.dtype)
+    tensor.shape.extend(array.shape)
+    if place is not None:
+        put_place(tensor.parameters, place)
+
+
+def _read(
+    tensors: Sequence[Described], raws: Sequence[bytes], limits: WireLimits, shared: SharedReader | None
+) -> dict[str, Array]:
+    if len(tensors) > limits.tensors:
+        raise Malformed(f"{len(tensors)} tensors are more than the {limits.tensors} that are allowed")
+    found: dict[str, Array] = {}
+    left, size_bytes = iter(raws), 0
+    for tensor in tensors:
+        what = f"tensor {checked_name(tensor.name, 'the name of a tensor', limits)!r}"
+        if tensor.name in found:
+            raise Malformed(f"{what} comes twice")
+        dtype, shape = dtype_of(tensor.datatype, what), _shape(tensor, what, limits)
+        size_bytes += math.prod(shape) * dtype.itemsize
+        if size_bytes > limits.message_bytes:
+            raise Malformed(f"{what}: more than {limits.message_bytes} bytes with those before it")
+        flat = _flat(tensor, dtype, math.prod(shape), _Source(left, bool(raws), limits, shared, what))
+        found[tensor.name] = flat.reshape(shape)
+    if next(left, None) is not None:
+        raise Malformed("more raw contents than tensors")
+    return found
+
+
+class _Source(NamedTuple):
+    """Where the elements of one tensor come from."""
+
+    raws: Iterator[bytes]
+    """Those that no tensor before it has taken."""
+    any_raw: bool
+    limits: WireLimits
+    shared: SharedReader | None
+    what: str
+
+
+def _flat(tensor: Described, dtype: np.dtype[Any], items: int, source: _Source) -> Array:
+    place = read_place(tensor.parameters, source.what, source.limits)
+    if place is not None:
+        return _from_region(place, dtype, items, source)
+    if not source.any_raw:
+        return from_contents(tensor.contents, dtype, items, source.what)
+    if tensor.HasField("contents"):
+        raise Malformed(f"{source.what}: elements one by one beside raw contents")
+    data = next(source.raws, None)
+    if data is None:
+        raise Malformed(f"{source.what}: raw contents are missing")
+    return _from_bytes(data, dtype, items, source.what)
+
+
+def _from_region(place: SharedPlace, dtype: np.dtype[Any], items: int, source: _Source) -> Array:
+    if source.shared is None:
+        raise Malformed(f"{source.what}: shared memory is not spoken here")
+    _fits(place.size, dtype, items, source.what)
+    array = np.empty(items, dtype)
+    source.shared.read(place, array)
+    return _checked(array, source.what)
+
+
+def _from_bytes(data: bytes, dtype: np.dtype[Any], items: int, what: str) -> Array:
+    _fits(len(data), dtype, items, what)
+    return _checked(np.frombuffer(data, dtype), what)
+
+
+def _fits(size: int, dtype: np.dtype[Any], items: int, what: str) -> None:
+    if size != items * dtype.itemsize:
+        raise Malformed(f"{what}: {size} bytes, where its shape has {items * dtype.itemsize}")
+
+
+def _checked(array: Array, what: str) -> Array:
+    if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
+        raise Malformed(f"{what}: a truth value is neither 0 nor 1")
+    return array
+
+
+def _shape(tensor: Described, what: str, limits: WireLimits) -> tuple[int, ...]:
+    shape = tuple(tensor.shape)
+    if len(shape) > limits.dims:
+        raise Malformed(f"{what}: {len(shape)} axes are more than the {limits.dims} that are allowed")
+    if not all(0 <= size <= LARGEST_AXIS for size in shape):
+        raise Malformed(f"{what}: an axis must have from 0 to {LARGEST_AXIS} elements")
+    return shape
