@@ -2,5 +2,6 @@
 the memory allowed, batches requests under deadlines, and runs them in an engine.
 
 Read in this order: ``errors``, ``silence``, ``backend``, ``preprocess``, ``weights``, ``catalogue``, ``engines``,
-``scheduling``, ``loading``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``, ``remote``.
+``scheduling``, ``loading``, ``variants``, ``selection``, ``profiling``, ``budgets``, ``graphs``, ``common``,
+``remote``.
 """

@@ -1,0 +1,212 @@
+"""One budget of a day: what was spent on what, what is left, and what the next request may cost. Pure: the ledger and
+the time are arguments.
+
+A call's estimated cost is reserved before it is made, and its real cost paid afterwards. A reservation of more than is
+left is refused, so that a day's budget is exceeded by no more than the errors of the estimates of calls in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf
+from typing import NamedTuple, Protocol
+
+from serving.budgets.amounts import Amount
+from serving.budgets.days import DayRule
+from serving.budgets.frequency import Frequency
+from serving.budgets.prices import Prices
+from serving.budgets.shares import Requester, per_request, saved
+
+LEASES = 200
+"""A process takes a day's budget from the ledger in so many parts: one that is killed loses one of them at most."""
+SAVED_REQUESTS = 60
+"""A request may cost what so many before it have saved."""
+ROUNDING = 1e-9
+"""Share of a day's budget by which sums of many costs may be wrong."""
+MOST_NAMED = 100
+"""Models with spending of their own; that of further ones is told together."""
+FURTHER = "further models"
+
+
+class BudgetStanding(NamedTuple):
+    """A day's budget as a ledger knows it, and what it has granted."""
+
+    granted: float
+    taken: float
+    """By all processes; the part that they have not spent is given back when they end."""
+    spent: Mapping[str, float]
+    """On each model."""
+
+
+class DayLedger(Protocol):
+    """Knows what is spent of the day's budgets by all processes that share them, whatever becomes of one."""
+
+    def settle(
+        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+    ) -> BudgetStanding:
+        """Take so much more of a day's budget of ``most``, or give it back where ``change`` is below 0.
+
+        ``spent``: on each model, since the last time. What is taken is never brought above ``most``.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetTerms:
+    """A budget as the query says it."""
+
+    holder: str
+    """``backend gpu`` or ``node vehicle``."""
+    per_day: Amount
+    prices: Prices
+    day: DayRule
+
+    def __str__(self) -> str:
+        return f"{self.per_day} a day of {self.holder}"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """The spending of a budget, in its unit."""
+
+    holder: str
+    unit: str
+    per_day: float
+    spent: dict[str, float]
+    """By this process, on each model."""
+    spent_today: dict[str, float]
+    """On this day, by all processes that share the budget, on each model."""
+    left: float
+    """Today."""
+    until: datetime
+    """When the next day begins."""
+
+
+@dataclass(slots=True)
+class _Spender:
+    """A node that draws on the budget."""
+
+    frequency: Frequency
+    saved: float = 0.0
+    load_cost: float = 0.0
+    loaded_at_s: float = -inf
+
+
+class DayBudget:
+    """One for a process and a holder."""
+
+    def __init__(self, terms: BudgetTerms, ledger: DayLedger, now: Callable[[], datetime]) -> None:
+        """``now``: the time of day."""
+        self.terms, self._ledger, self._now = terms, ledger, now
+        self._day = terms.day.begin(now())
+        self._lease = self._reserved = 0.0
+        """Taken from the ledger and not spent yet, and set aside for calls that are under way."""
+        self._untold: dict[str, float] = {}
+        self._spent: dict[str, float] = {}
+        self._spenders: dict[str, _Spender] = {}
+        self._known = self._settle(0.0)
+
+    @property
+    def left(self) -> float:
+        """The part of the day's budget that is not reserved; other processes may take it first."""
+        self._turn()
+        return max(self.terms.per_day.value - self._known.taken + self._lease - self._reserved, 0.0)
+
+    @property
+    def until(self) -> datetime:
+        """The end of the day."""
+        return self.terms.day.end(self._day)
+
+    def begins(self, node: str, now_s: float, dearest: float) -> float:
+        """A node is about to run for a frame, which is a request; returns what it may cost.
+
+        ``dearest``: the cost of a call of the dearest of its models, for which a node can save in any case.
+        """
+        spender = self._spender(node, now_s)
+        spender.frequency.asked(now_s)
+        left, share = self.left, self._share(node, now_s)
+        spender.saved = saved(spender.saved, share, max(SAVED_REQUESTS * share, dearest))
+        return min(spender.saved, left)
+
+    def loaded(self, node: str, cost: float, now_s: float) -> None:
+        """A network of a node was loaded, which costs so much each time."""
+        spender = self._spender(node, now_s)
+        spender.load_cost, spender.loaded_at_s = cost, now_s
+
+    def reserve(self, estimate: float) -> bool:
+        """Set aside what a call is estimated to cost, if so much is left; ``pay`` must follow."""
+        if estimate <= 0:
+            return True
+        slack = ROUNDING * self.terms.per_day.value
+        if estimate > self.left + slack:
+            return False
+        self._reserved += estimate
+        self._cover()
+        if self._reserved > self._lease + slack:  # another process was faster
+            self._reserved -= estimate
+            return False
+        return True
+
+    def pay(self, node: str, model: str, estimate: float, cost: float) -> None:
+        """Note what a call for which ``estimate`` was reserved has cost; 0 for one that was not made."""
+        self._turn()
+        self._reserved = max(self._reserved - max(estimate, 0.0), 0.0)
+        if cost <= 0:
+            return
+        self._lease -= cost
+        for told in (self._untold, self._spent):
+            name = model if model in told or len(told) < MOST_NAMED else FURTHER
+            told[name] = told.get(name, 0.0) + cost
+        if node in self._spenders:
+            self._spenders[node].saved -= cost
+        self._cover()
+
+    def close(self) -> None:
+        """Give back what was taken and not spent."""
+        self._known, self._lease = self._settle(-self._lease), 0.0
+
+    def report(self) -> BudgetReport:
+        """The spending, and the rest."""
+        left, today = self.left, dict(self._known.spent)
+        for model, cost in self._untold.items():
+            today[model] = today.get(model, 0.0) + cost
+        terms = self.terms
+        return BudgetReport(
+            terms.holder, terms.per_day.unit, terms.per_day.value, dict(self._spent), today, left, self.until
+        )
+
+    def _spender(self, node: str, now_s: float) -> _Spender:
+        """A query's nodes are few, and known before it runs."""
+        return self._spenders.setdefault(node, _Spender(Frequency(now_s)))
+
+    def _share(self, node: str, now_s: float) -> float:
+        requesters = {name: _requester(each, now_s) for name, each in self._spenders.items()}
+        one = requesters.pop(node)
+        return per_request(self.left, self.terms.day.left_s(self._now()), one, list(requesters.values()))
+
+    def _cover(self) -> None:
+        """Take more of the day where what was taken is too little."""
+        short = self._reserved - self._lease
+        if short > 0:
+            self._known = self._settle(max(short, self.terms.per_day.value / LEASES))
+            self._lease += self._known.granted
+
+    def _settle(self, change: float) -> BudgetStanding:
+        told, self._untold = self._untold, {}
+        return self._ledger.settle(self.terms.holder, self._day, change, self.terms.per_day.value, told)
+
+    def _turn(self) -> None:
+        """Begin the next day once it has come; a clock that is set back changes nothing."""
+        day = self.terms.day.begin(self._now())
+        if day <= self._day:
+            return
+        self._day, self._lease, self._untold = day, 0.0, {}
+        for spender in self._spenders.values():
+            spender.saved = min(spender.saved, 0.0)
+        self._known = self._settle(0.0)
+
+
+def _requester(spender: _Spender, now_s: float) -> Requester:
+    return Requester(spender.frequency.at(now_s), spender.load_cost, now_s - spender.loaded_at_s)

@@ -1,0 +1,41 @@
+"""How often something is asked for, of late. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+HORIZON_S = 600.0
+"""Requests count the less, the longer ago they were: after so long by 1/e."""
+LEAST_S = 1.0
+"""A frequency counts from so many seconds on, or it would be infinite at first."""
+
+
+@dataclass(slots=True)
+class Frequency:
+    """Requests a second: their number over the time, both decayed.
+
+    >>> often = Frequency(0.0)
+    >>> for second in range(10):
+    ...     often.asked(float(second), 2.0)
+    >>> round(often.at(10.0), 2)
+    2.0
+    """
+
+    since_s: float
+    """When it was first counted, seconds on a monotonic clock."""
+    count: float = 0.0
+    at_s: float | None = None
+
+    def asked(self, now_s: float, requests: float = 1.0) -> None:
+        """Count requests."""
+        self.count = self._decayed(now_s) + requests
+        self.at_s = now_s
+
+    def at(self, now_s: float) -> float:
+        """The frequency now."""
+        passed_s = max(now_s - self.since_s, LEAST_S)
+        return self._decayed(now_s) / (HORIZON_S * (1 - exp(-passed_s / HORIZON_S)))
+
+    def _decayed(self, now_s: float) -> float:
+        return self.count * exp(-max(now_s - (self.since_s if self.at_s is None else self.at_s), 0.0) / HORIZON_S)

@@ -1,0 +1,117 @@
+"""The file that knows what was spent of a query's budgets on this day: it survives the process, and the processes of a
+query on one machine share it."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from serving.budgets.day_budget import FURTHER, MOST_NAMED, BudgetStanding
+from serving.common import files
+from serving.common.untrusted import decode
+from serving.errors import BadInput, Malformed
+
+log = logging.getLogger(__name__)
+
+LARGEST_BYTES = 1 << 20
+MOST_HOLDERS = 200
+"""Budgets of one query; nodes and backends are fewer."""
+
+Spending = Annotated[float, Meta(ge=0, le=1e18)]
+Name = Annotated[str, Meta(min_length=1, max_length=300)]
+
+
+class HolderDay(msgspec.Struct, forbid_unknown_fields=True):
+    """One budget's day."""
+
+    day: datetime
+    """When it began."""
+    taken: Spending = 0.0
+    spent: Annotated[dict[Name, Spending], Meta(max_length=MOST_NAMED + 1)] = {}
+
+
+class LedgerFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of the file."""
+
+    schema: Literal["sluice.budgets/1"] = "sluice.budgets/1"
+    budgets: Annotated[dict[Name, HolderDay], Meta(max_length=MOST_HOLDERS)] = {}
+
+
+class FileLedger:
+    """Written whenever a process takes another part of a budget, some hundred times a day; a ``DayLedger``."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises BadInput where the file is damaged or the place cannot be used: spending must not be forgotten."""
+        self._path = path
+        self._known = LedgerFile()
+        self._failing = False
+        with self._locked():
+            self._known = self._read()
+            self._write()
+
+    def settle(
+        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+    ) -> BudgetStanding:
+        """See ``DayLedger``. Where the file has become unusable, what this process knows of it counts on."""
+        try:
+            with self._locked():
+                self._known = self._read()
+                standing = self._changed(holder, day, change, most, spent)
+                self._write()
+        except BadInput as error:
+            if not self._failing:
+                log.warning("what is spent from now on is not kept for the next process: %s", error)
+            self._failing = True
+            return self._changed(holder, day, change, most, spent)
+        self._failing = False
+        return standing
+
+    def _changed(
+        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+    ) -> BudgetStanding:
+        known = self._known.budgets.get(holder)
+        if known is None or known.day < day:
+            known = self._known.budgets[holder] = HolderDay(day)
+        granted = min(change, max(most - known.taken, 0.0))
+        known.taken = max(known.taken + granted, 0.0)
+        for model, cost in spent.items():
+            name = model if model in known.spent or len(known.spent) < MOST_NAMED else FURTHER
+            known.spent[name] = known.spent.get(name, 0.0) + cost
+        return BudgetStanding(granted, known.taken, dict(known.spent))
+
+    def _read(self) -> LedgerFile:
+        try:
+            with self._path.open("rb") as file:
+                return decode(file.read(LARGEST_BYTES + 1), LedgerFile, LARGEST_BYTES)
+        except FileNotFoundError:
+            return LedgerFile()
+        except OSError as error:
+            raise BadInput(f"{self._path}: cannot be read ({error.strerror or error})") from error
+        except Malformed as error:
+            raise BadInput(
+                f"{self._path}: what was spent of the budgets cannot be read ({error}): repair the file, or remove it "
+                "to begin the day anew"
+            ) from None
+
+    def _write(self) -> None:
+        files.write(self._path, msgspec.json.encode(self._known))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process at a time; the lock goes with its process. It is held for about a millisecond."""
+        lock = self._path.with_suffix(".lock")
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            with lock.open("ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            raise BadInput(f"{lock}: cannot be used ({error.strerror or error})") from error
