@@ -114,6 +114,10 @@ class Backend:
         found = await asyncio.to_thread(took.of(partial(self._resolved, model)))
         return await self._loader.load(found) + took.seconds
 
+    async def unload(self, model: str) -> None:
+        """Give a network's memory back once nobody uses it, with those that it is run with."""
+        await self._loader.unload(model)
+
     async def infer(
         self,
         model: str,

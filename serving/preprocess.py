@@ -81,6 +81,19 @@ def batch(size: ImageInput, images: Sequence[Pixels | Scalable]) -> tuple[NDArra
     return out, placements
 
 
+def from_bytes(size: ImageInput, pictures: NDArray[np.uint8]) -> NDArray[Any]:
+    """Pictures (N × any H × any W × 3) as ``batch`` makes them for bytes → the input that it makes for ``size``.
+
+    Bit for bit the same: what is sent as bytes is normalised here.
+    """
+    items, height, width, _ = pictures.shape
+    shape = (items, 3, height, width) if size.layout == "nchw" else pictures.shape
+    out = np.empty(shape, np.dtype(size.dtype))
+    for row, picture in zip(out, pictures, strict=True):
+        _normalise(size, cv2.split(picture), row)
+    return out
+
+
 def _resized(size: ImageInput, image: Pixels | Scalable, placement: Placement) -> NDArray[Any]:
     if not isinstance(image, np.ndarray):
         image = _shrunk(size, image, placement)
@@ -150,12 +163,16 @@ def halved(image: Pixels, width: int, height: int) -> Pixels:
 
 def _write(size: ImageInput, image: NDArray[Any], row: NDArray[Any]) -> None:
     """Normalise one resized image into its row of the batch, plane by plane."""
-    order = (2, 1, 0) if size.colour == "rgb" else (0, 1, 2)
+    blue, green, red = cv2.split(image)
+    _normalise(size, (red, green, blue) if size.colour == "rgb" else (blue, green, red), row)
+
+
+def _normalise(size: ImageInput, channels: Sequence[NDArray[Any]], row: NDArray[Any]) -> None:
+    """The three colours, in the order of the input, into one row of the batch."""
     planes = row if size.layout == "nchw" else np.moveaxis(row, -1, 0)
-    channels = cv2.split(image)
-    for target, source, mean, std in zip(planes, order, size.mean, size.std, strict=True):
+    for target, channel, mean, std in zip(planes, channels, size.mean, size.std, strict=True):
         if size.dtype == "uint8" or (size.scale == std and mean == 0):
-            target[:] = channels[source]
+            target[:] = channel
         else:
-            np.multiply(channels[source], size.scale / std, out=target, dtype=np.float32)
+            np.multiply(channel, size.scale / std, out=target, dtype=np.float32)
             target -= mean / std

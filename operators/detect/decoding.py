@@ -11,12 +11,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.detect.boxes import boxes
 from operators.detect.centerface import centerface
 from operators.detect.detections import Array, Detections, distinct
 from operators.detect.ssd import ssd
 from operators.detect.yolo import yolo
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.decodings import CenterFaceDecoding, YoloDecoding, YoloxDecoding
+from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding, YoloDecoding, YoloxDecoding
 from serving.errors import ModelError
 
 GRIDS = 8
@@ -41,6 +42,8 @@ def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | Non
         return [yolo(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, CenterFaceDecoding):
         return [centerface(card, rule, item, threshold) for item in per_item]
+    if isinstance(rule, BoxesDecoding):
+        return [boxes(card, item, threshold) for item in per_item]
     return [ssd(card, rule, item, threshold) for item in per_item]
 
 

@@ -135,7 +135,7 @@ class ModelCard(Strict):
     @model_validator(mode="after")
     def _complete(self) -> ModelCard:
         if self.task == "detect" and self.decoding is None:
-            raise ValueError("a detector needs 'decoding' with kind: yolox, yolo, ssd or centerface")
+            raise ValueError("a detector needs 'decoding' with kind: yolox, yolo, ssd, centerface or boxes")
         if self.task != "embed" and not self.classes:
             raise ValueError("'classes' is missing: a list of names, or the name of a file with one on each line")
         if self.other_label is not None and self.other_label not in self.classes:

@@ -64,4 +64,19 @@ class CenterFaceDecoding(Strict):
     nms_iou: Share = 0.3
 
 
-Decoding = Annotated[YoloxDecoding | YoloDecoding | SsdDecoding | CenterFaceDecoding, Field(discriminator="kind")]
+class BoxesDecoding(Strict):
+    """Outputs boxes N × K × 4, scores N × K, classes N × K, counts N and, perhaps, landmarks N × K × 5 × 2.
+
+    Corners and points are pixels of the input, classes are indices of the card's; from its count on a row is padding.
+    It is how our backend sends what a detector has found.
+    """
+
+    kind: Literal["boxes"]
+    min_score: Share = 0.5
+    nms_iou: Share | None = None
+    """None where each thing is found once."""
+
+
+Decoding = Annotated[
+    YoloxDecoding | YoloDecoding | SsdDecoding | CenterFaceDecoding | BoxesDecoding, Field(discriminator="kind")
+]

@@ -85,6 +85,20 @@ class Loader:
                     await self._load((source,))  # together they do not fit, but one at a time they may
             return self._took.seconds - before_s
 
+    async def unload(self, model: str) -> None:
+        """Take a model from the device, with those that it is run with, once nobody uses it.
+
+        They are loaded again when they are asked for.
+        """
+        async with self._one_at_a_time:
+            while (session := self.session(model)) is not None:
+                self._unpinned.clear()
+                if self._residency.is_pinned(session.name):
+                    await self._unpinned.wait()
+                else:
+                    self._residency.released(session.name)
+                    await self._evict([session.name])
+
     def check_in_service(self, model: str) -> None:
         """Raise OutOfService where a model did not return before."""
         if model in self._out_of_service:
@@ -185,7 +199,7 @@ class Loader:
             self.device.change(partial(_remove, session=session))
             await asyncio.to_thread(session.group.close)
             self._observer.model_unloaded(key)
-            log.info("%s is unloaded to make room", key)
+            log.info("%s is unloaded", key)
 
     async def _enter(self, members: Members, group: Group) -> None:
         """The group takes its place on the device, and that of the smaller group it grew from."""

@@ -107,6 +107,10 @@ class Residency:
         if self._pins[model] <= 0:
             del self._pins[model]
 
+    def is_pinned(self, model: str) -> bool:
+        """Whether somebody uses the model."""
+        return model in self._pins
+
     def _make_room(self, model: str, size_bytes: int) -> list[str]:
         if size_bytes > self.budget_bytes:
             raise TooLarge(

@@ -343,6 +343,27 @@ async def test_a_network_in_use_is_waited_for_and_not_closed(tmp_path: Path) -> 
         assert networks["one"].closed
 
 
+async def test_a_network_is_unloaded_once_nobody_uses_it_and_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
+    opened: list[Fake] = []
+
+    def opener(source: ResolvedModel) -> Fake:
+        opened.append(network := Fake())
+        return network
+
+    async with running(tmp_path, opener) as backend:
+        await backend.unload("one")
+        await backend.infer("one", pixels(1), SOON)
+        first = await held(backend, opened[0])
+        leaving = asyncio.create_task(backend.unload("one"))
+        await queued()
+        assert not opened[0].closed
+        opened[0].gate.set()
+        await asyncio.gather(first, leaving)
+        assert opened[0].closed
+        assert (await backend.infer("one", pixels(3), SOON))[1].tolist() == [3]
+    assert len(opened) == 2
+
+
 async def test_a_network_larger_than_all_memory_is_refused_with_both_sizes(tmp_path: Path) -> None:
     def opener(_: ResolvedModel) -> Fake:
         network = Fake()

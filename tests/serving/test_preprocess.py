@@ -155,3 +155,26 @@ def test_boxes_in_the_padding_end_at_the_image() -> None:
 def test_a_crop_maps_boxes_to_the_middle_of_the_image() -> None:
     placed = preprocess.place(ImageInput(width=4, height=4, resize="crop"), 8, 4)
     assert placed.to_image(np.array([[0.0, 0.0, 4.0, 4.0]])).tolist() == [[0.25, 0.0, 0.75, 1.0]]
+
+
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+@pytest.mark.parametrize("colour", ["rgb", "bgr"])
+@pytest.mark.parametrize(
+    "fed",
+    [
+        {"scale": 1 / 255, "mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)},
+        {"scale": 1.0},
+        {"dtype": "uint8"},
+    ],
+)
+def test_pictures_that_travelled_as_bytes_are_normalised_to_the_same_bits(layout: str, colour: str, fed: dict) -> None:
+    own = ImageInput(width=9, height=7, resize="letterbox", layout=layout, colour=colour, **fed)
+    sent = own.model_copy(
+        update={"layout": "nhwc", "dtype": "uint8", "scale": 1.0, "mean": (0.0,) * 3, "std": (1.0,) * 3}
+    )
+    images = [np.random.default_rng(seed).integers(0, 256, (20, 31, 3), np.uint8) for seed in range(3)]
+    expected, _ = preprocess.batch(own, images)
+    travelled, _ = preprocess.batch(sent, images)
+    found = preprocess.from_bytes(own, travelled)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.tobytes() == expected.tobytes()

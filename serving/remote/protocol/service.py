@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.limits import WireLimits
@@ -39,13 +39,16 @@ class Rpc(Generic[Question, Reply]):
         )
 
     def answered_by(self, behaviour: Callable[[Question, Context], Awaitable[Reply]]) -> tuple[str, Handler]:
-        """The call's handler for ``handlers``."""
-        handler = grpc.unary_unary_rpc_method_handler(
-            behaviour,
-            request_deserializer=self.question.FromString,
-            response_serializer=self.reply.SerializeToString,
-        )
-        return self.name, handler
+        """The call's handler for ``handlers``; bytes that are no such question are refused before it is asked."""
+
+        async def answer(data: bytes, context: Context) -> Reply:
+            try:
+                question = self.question.FromString(data)
+            except DecodeError:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"these bytes are no {self.question.__name__}")
+            return await behaviour(question, context)
+
+        return self.name, grpc.unary_unary_rpc_method_handler(answer, None, self.reply.SerializeToString)
 
 
 SERVER_LIVE = Rpc("ServerLive", pb.ServerLiveRequest, pb.ServerLiveResponse)
