@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,8 +15,8 @@ from cache_adapt.adaptation.updates import Update
 class Elsewhere(Protocol):
     """Takes samples and wishes, and has what was trained. All methods return at once."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
-        """Offer a sample of a stream: D values, and the number of what the oracle said. Some may get lost.
+    def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
+        """Offer samples of a stream: N × D values, and the N numbers of what the oracle said. Some may get lost.
 
         The values are copied. ValueError where the subject is another stream's.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
-from learning.features import as_features
+from learning.features import numbers
 from serving.common.clock import SYSTEM, Clock, sleep
 
 log = logging.getLogger(__name__)
@@ -33,11 +34,12 @@ class Here:
         self._refused = ""
         """Why the last wish that was refused cannot be fulfilled."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+    def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
         subject.check(stream)
-        if np.isfinite(features).all():
-            now_s = self._now_s()
-            self._adaptation.add(subject, stream, [Sample(now_s, label, as_features(features))], now_s)
+        now_s = self._now_s()
+        samples = [Sample(now_s, label, row) for label, row in numbers(labels, features)]
+        if samples:
+            self._adaptation.add(subject, stream, samples, now_s)
 
     def want(self, target: Target, report: Report) -> None:
         target.subject.check(report.stream)

@@ -79,6 +79,8 @@ class Pooling:
         """Pool to the finest grid of at most h values."""
         count, channels, rows, columns = activations.shape
         parts = self._parts((channels, rows, columns))
+        if parts == rows == columns:
+            return activations.reshape(count, 1, -1)
         blocks = activations.reshape(count, channels, parts, rows // parts, parts, columns // parts)
         pooled: Values = blocks.mean(axis=(3, 5)).reshape(count, 1, -1)
         return pooled

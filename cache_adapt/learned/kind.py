@@ -1,7 +1,7 @@
 """The training of exits for nodes that recognise: a ``Trainable``, in the process that runs or in an adaptation worker.
 
-An artefact comes untuned: each stream tunes it on what it hears. So it is judged by the work that it would spare on
-samples which were held back, at thresholds that keep the promises there.
+An artefact comes untuned: each stream tunes it on what it hears. So it is judged by its probabilities on samples which
+were held back: these are too few to say what it would spare at thresholds that keep the promises.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.job import ExitsAnswer, ExitsJob
 from cache_adapt.learned.specs import ExitsSpec
-from cache_adapt.learned.tune import ExitCosts, tuned
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.threads import in_thread
 from serving.common.untrusted import decode
@@ -30,10 +28,6 @@ EXITS = "exits"
 LEAST_SAMPLES = 150
 FIRST_S = 1.0
 """Processor seconds of a training that gave no answer, as they are taken to be."""
-CUT, LOOKUP = 0.01, 0.01
-"""The cost of a cut and of asking an exit, as shares of a look: workers tune by what they measure."""
-DOUBT = 0.75
-"""Few samples are held back: their shares count about as they are."""
 
 Run = Callable[[bytes], Awaitable[bytes]]
 """Has a job done elsewhere; SluiceError where there is no answer."""
@@ -108,7 +102,7 @@ class ExitsKind:
         return MadeArtefact(answer.artefact, f"exits at {len(spec.cuts)} cuts")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
-        """See ``Trainable``: worth is the share of the network's work that they spare."""
+        """See ``Trainable``: worth is the mean score of all exits; see ``LearnedExit.score``."""
         spec, artefact = decode(target.spec, ExitsSpec), ExitArtefact.from_bytes(data)
         why = spec.why_unfit(artefact.card, target.subject.network_identity)
         if why is not None:
@@ -117,10 +111,9 @@ class ExitsKind:
             return Judgement(0.0)
         rows = spec.layout.unpacked(held.features, held.labels)
         places = [next(n for n, cut in enumerate(spec.cuts) if cut.tensor == each) for each in artefact.tensors]
-        rows = rows.at(places)
-        costs = ExitCosts.of([spec.cuts[place].share for place in places], 1.0, CUT, LOOKUP)
-        found = tuned(Heard.of(artefact.exits, rows), costs, spec.agreement, DOUBT)
-        return Judgement(max(0.0, 1 - 1 / found.speedup))
+        taps = [rows.taps[place] for place in places]
+        scores = [each.score(tap, rows.words) for each, tap in zip(artefact.exits, taps, strict=True)]
+        return Judgement(float(np.average(np.mean(scores, axis=0), weights=rows.weights)))
 
 
 def _encoded(model: str, identity: str, spec: ExitsSpec, rows: Rows) -> bytes:

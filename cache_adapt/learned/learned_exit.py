@@ -105,6 +105,16 @@ class LearnedExit:
         """Its words for N × values, whatever its threshold and the words that it may answer with."""
         return self._saying(self.predictor.probabilities(features))
 
+    def score(self, features: Values, words: WordNumbers) -> NDArray[np.float32]:
+        """The quadratic score of its probabilities for N × values, of which these are the end's words: N, 0…1.
+
+        1 where it is sure of the end's word, 0 where it is sure of another (Brier, 1950; halved, and turned round).
+        """
+        predicted = self.predictor.probabilities(features)
+        found = np.where(self._numbers == words[:, None], predicted, 0).sum(axis=1)
+        score: NDArray[np.float32] = (1 + 2 * found - np.square(predicted).sum(axis=1)) / 2
+        return score
+
     def _saying(self, predicted: Shares) -> Saying:
         errors = largest(predicted) if self.selector is None else self.selector.errors(predicted)
         errors[~predicted.any(axis=1)] = 1

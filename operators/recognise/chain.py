@@ -143,8 +143,8 @@ class Chain:
             self._end(known)
             self._note_standing(known)
         self._streams.leave(stream)
-        for kind in self._networks.kinds:
-            kind.forget(stream)
+        if self._exits is not None:
+            self._exits.forget(stream)
 
     async def settled(self) -> None:
         """Return when nothing is being opened, tuned, or run on."""

@@ -87,8 +87,8 @@ class Place:
         link, known = Link("street"), seen()
         packed = spec().layout.packed(known.taps, known.shares, known.weights)
         async with running(link, self.settings, self.topics, 30):
-            for word, row in zip(known.words.tolist(), packed if samples else (), strict=samples):
-                link.offer(self.subject, "gate", word, row)
+            if samples:
+                link.offer(self.subject, "gate", known.words.tolist(), packed)
             link.want(target, Report("gate"))
             async with asyncio.timeout(180):
                 while (update := link.newest(target)) is None:

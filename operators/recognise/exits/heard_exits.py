@@ -110,6 +110,8 @@ class HeardExits:
         self.data = b""
         """The newest artefact's, encoded; empty: none has come."""
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
+        self.asks = True
+        """Whether looks came since exits were asked for last: there may be newer ones."""
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
         """The result of the last tuning, until it is used; None: nothing pays."""
@@ -131,6 +133,7 @@ class HeardExits:
 
     def ask(self, report: Report) -> None:
         """Ask for the exits, or go on asking; take newer ones."""
+        self.asks = False
         self.request.elsewhere.want(self._target, report)
         update = self.request.elsewhere.newest(self._target)
         if update is None or update.version <= self.version:
@@ -149,10 +152,10 @@ class HeardExits:
 
     def heard(self, looks: TappedLooks) -> None:
         """Take looks that ran on: as samples for the maker, and as what the newest exits are tuned on."""
+        self.asks = True
         subject = self.request.subject
         samples = self._spec.layout.packed(looks.taps, looks.shares, looks.weights)
-        for word, sample in zip(looks.words.tolist(), samples, strict=True):
-            self.request.elsewhere.offer(subject, looks.stream, word, sample)
+        self.request.elsewhere.offer(subject, looks.stream, looks.words.tolist(), samples)
         if self.artefact is not None:
             found = [each.words(looks.taps[self._place(each.tensor)]) for each in self.artefact.exits]
             self._heard.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)

@@ -222,7 +222,7 @@ class SharedExits:
             return False
         tuned = self.tuned
         tuned.begin()
-        if self._made:
+        if self._made and tuned.asks:
             tuned.ask(Report(stream, tuned.version))
         if tuned.tuning_is_due:
             tuned.tune(None)

@@ -20,7 +20,7 @@ from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CUT_SHARE, CutOracle
 from operators.recognise.exits.kinds import ExitKind
-from operators.recognise.exits.tapped import TappedLooks
+from operators.recognise.exits.tapped import TappedLooks, joined
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse
 
 log = logging.getLogger(__name__)
+
+TOGETHER = 16
+"""Looks of a stream that are taken at once, as samples and to tune exits: one alone takes several times as long."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class NodeExits:
         """``kinds``: those that are asked first come first; ``releases``: all looks run on, their answers are early."""
         self.kinds, self.cut, self._releases = kinds, cut, releases
         self._recogniser, self._auditor = recogniser, auditor
+        self._waiting: dict[str, list[TappedLooks]] = {}
+        """By stream: looks that are taken together."""
 
     def plan(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> LookPlan | None:
         """How looks go through the cut oracle; None: the oracle runs as a whole."""
@@ -187,6 +192,12 @@ class NodeExits:
         self.cut.budget.spend("samples", time.thread_time() - began_s)
         return any(changed)
 
+    def forget(self, stream: str) -> None:
+        """Forget a stream."""
+        self._waiting.pop(stream, None)
+        for kind in self.kinds:
+            kind.forget(stream)
+
     def _said(
         self, acting: tuple[ExitKind, ExitsInUse], place: NDArray[np.int32], distribution: Array
     ) -> list[Attribute | None]:
@@ -231,9 +242,12 @@ class NodeExits:
         wanting = [kind for kind in self.kinds if kind.wants_taps(stream.name)]
         if not wanting:
             return
-        looks = self._tapped(stream, ended, plan, taps)
-        for kind in wanting:
-            kind.took(looks)
+        waiting = self._waiting.setdefault(stream.name, [])
+        waiting.append(self._tapped(stream, ended, plan, taps))
+        if sum(len(each.words) for each in waiting) >= TOGETHER:
+            looks = joined(self._waiting.pop(stream.name))
+            for kind in wanting:
+                kind.took(looks)
 
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]

@@ -152,7 +152,8 @@ class SpecialisedStream:
             self._restore_exits(self._saved)
             self._saved = None
             return self.in_use is not None
-        self.tuned.ask(Report(self._subject.stream, self.tuned.version))
+        if self.tuned.asks:
+            self.tuned.ask(Report(self._subject.stream, self.tuned.version))
         if self.tuned.tuning_is_due:
             self.tuned.tune(head.target.classes)
         if self.tuned.is_in_vain and self.in_use is None:

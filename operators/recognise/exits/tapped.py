@@ -16,7 +16,7 @@ KEPT = 2400
 
 @dataclass(frozen=True)
 class TappedLooks:
-    """N looks of one frame."""
+    """N looks of one stream."""
 
     stream: str
     taps: Sequence[NDArray[np.float32]]
@@ -29,6 +29,17 @@ class TappedLooks:
     """N: of so many looks each is a fair sample."""
     objects: Sequence[str]
     """N: whom each shows; looks at one object are alike."""
+
+
+def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
+    """Looks of several frames of one stream, one after the other."""
+    if len(looks) == 1:
+        return looks[0]
+    taps = [np.concatenate(each) for each in zip(*(few.taps for few in looks), strict=True)]
+    words, shares, weights = (
+        np.concatenate([getattr(few, part) for few in looks]) for part in ("words", "shares", "weights")
+    )
+    return TappedLooks(looks[0].stream, taps, words, shares, weights, [each for few in looks for each in few.objects])
 
 
 class HeardLook(NamedTuple):

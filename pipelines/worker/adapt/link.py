@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,7 +16,7 @@ from cache_adapt.adaptation.send_rate import SendRate
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.window import Sample
-from learning.features import as_features
+from learning.features import numbers
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
 from operators.wire.mishaps import Mishaps
 from pipelines.worker.adapt.messages import (
@@ -60,11 +60,13 @@ class Link:
         self.news = asyncio.Event()
         """Is set when a wish should be sent at once."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+    def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
         subject.check(stream)
-        if len(features) <= MOST_DIMS and np.isfinite(features).all() and self._may_send(subject):
-            sample = Sample(self._now_s(), label, as_features(features))
-            self._samples.append((subject, stream, sample))
+        if features.shape[1] > MOST_DIMS:
+            return
+        for label, row in numbers(labels, features):
+            if self._may_send(subject):
+                self._samples.append((subject, stream, Sample(self._now_s(), label, row)))
 
     def want(self, target: Target, report: Report) -> None:
         target.subject.check(report.stream)

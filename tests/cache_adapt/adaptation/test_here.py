@@ -48,7 +48,7 @@ class World:
 
     def see(self, count: int, label: int = 1) -> None:
         for _ in range(count):
-            self.elsewhere.offer(OWN, "gate", label, np.zeros(3, np.float16))
+            self.elsewhere.offer(OWN, "gate", [label], np.zeros((1, 3), np.float16))
 
     async def look(self, seconds: float = LOOK_S) -> None:
         """Time passes, and whatever is due then is trained."""
@@ -209,17 +209,16 @@ def test_what_cannot_be_had_is_said_once(caplog: pytest.LogCaptureFixture) -> No
 
 def test_samples_are_copies_and_no_number_but_numbers_is_kept() -> None:
     world = World(Majority())
-    row = np.ones(3, np.float32)
-    world.elsewhere.offer(SUBJECT, "gate", 1, row)
-    world.elsewhere.offer(SUBJECT, "gate", 1, np.array([0, np.nan, 0], np.float32))
-    row[:] = 5
+    rows = np.array([[1, 1, 1], [0, np.nan, 0], [2, 2, 2]], np.float32)
+    world.elsewhere.offer(SUBJECT, "gate", [1, 1, 1], rows)
+    rows[:] = 5
     kept, _ = world.adaptation._windows.of(SUBJECT).split(world.clock.now().timestamp(), 10, np.random.default_rng(0))
-    assert kept.features.tolist() == [[1, 1, 1]]
+    assert kept.features.tolist() == [[1, 1, 1], [2, 2, 2]]
 
 
 def test_what_is_one_streams_alone_is_not_offered_by_another() -> None:
     world = World(Majority())
     with pytest.raises(ValueError, match="yard"):
-        world.elsewhere.offer(OWN, "yard", 1, np.zeros(3, np.float16))
+        world.elsewhere.offer(OWN, "yard", [1], np.zeros((1, 3), np.float16))
     with pytest.raises(ValueError, match="yard"):
         world.elsewhere.want(OWN_TARGET, Report("yard"))

@@ -29,9 +29,9 @@ class Maker(Elsewhere):
         self.reports: list[tuple[Target, Report]] = []
         self.made: dict[Target, Update] = {}
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+    def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
         subject.check(stream)
-        self.samples[subject].append((label, features.copy()))
+        self.samples[subject].extend(zip(labels, features.copy(), strict=True))
 
     def want(self, target: Target, report: Report) -> None:
         self.reports.append((target, report))

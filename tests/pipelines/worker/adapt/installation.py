@@ -51,8 +51,7 @@ def offer(link: Link, count: int, seed: int = 0, subject: Subject = SUBJECT, str
     """A worker's looks that ran to the end."""
     rows = samples(count, seed)
     packed = SPEC.layout.packed(rows.taps, rows.shares, rows.weights)
-    for word, row in zip(rows.words.tolist(), packed, strict=True):
-        link.offer(subject, stream, word, row)
+    link.offer(subject, stream, rows.words.tolist(), packed)
 
 
 @dataclass

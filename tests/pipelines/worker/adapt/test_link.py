@@ -45,8 +45,8 @@ def kinds(link: Link) -> list[str]:
 
 def test_samples_of_a_stream_travel_together_and_once(link: Link) -> None:
     for number in range(MOST_SAMPLES + 6):
-        link.offer(SUBJECT, "gate", number % 5, np.ones(3, np.float32))
-        link.offer(SUBJECT, "yard", 1, np.ones(3, np.float32))
+        link.offer(SUBJECT, "gate", [number % 5], np.ones((1, 3), np.float32))
+        link.offer(SUBJECT, "yard", [1], np.ones((1, 3), np.float32))
     found = [read_samples(letter.headers, letter.value) for letter in link.letters()]
     assert [(each.stream, len(each.samples)) for each in found] == [
         ("gate", MOST_SAMPLES), ("gate", 6), ("yard", MOST_SAMPLES), ("yard", 6),
@@ -56,19 +56,19 @@ def test_samples_of_a_stream_travel_together_and_once(link: Link) -> None:
 
 def test_what_is_one_streams_alone_is_said_and_taken_from_that_stream_only(link: Link) -> None:
     own = replace(SUBJECT, stream="gate")
-    link.offer(own, "gate", 1, np.ones(3, np.float16))
+    link.offer(own, "gate", [1], np.ones((1, 3), np.float16))
     link.want(replace(TARGET, subject=own), Report("gate"))
     samples, wish = link.letters()
     assert read_samples(samples.headers, samples.value).subject == read_wish(wish.value).target.subject == own
     with pytest.raises(ValueError, match="yard"):
-        link.offer(own, "yard", 1, np.ones(3, np.float16))
+        link.offer(own, "yard", [1], np.ones((1, 3), np.float16))
     with pytest.raises(ValueError, match="yard"):
         link.want(replace(TARGET, subject=own), Report("yard"))
 
 
 def test_while_the_broker_is_away_only_the_newest_samples_wait(link: Link) -> None:
     for number in range(module.MOST_WAITING + 10):
-        link.offer(SUBJECT, "gate", number, np.ones(3, np.float32))
+        link.offer(SUBJECT, "gate", [number], np.ones((1, 3), np.float32))
     found = [read_samples(letter.headers, letter.value) for letter in link.letters()]
     labels = [sample.label for each in found for sample in each.samples]
     assert labels == list(range(10, module.MOST_WAITING + 10))
@@ -77,7 +77,7 @@ def test_while_the_broker_is_away_only_the_newest_samples_wait(link: Link) -> No
 def test_of_each_network_many_samples_are_sent_at_first_and_then_some_in_a_time(link: Link, clock: FakeClock) -> None:
     def sent(subject: Subject) -> int:
         for _ in range(module.MOST_WAITING):
-            link.offer(subject, "gate", 1, np.ones(3, np.float32))
+            link.offer(subject, "gate", [1], np.ones((1, 3), np.float32))
         return sum(len(read_samples(letter.headers, letter.value).samples) for letter in link.letters())
 
     assert sum(sent(SUBJECT) for _ in range(4)) == AT_ONCE
@@ -85,16 +85,16 @@ def test_of_each_network_many_samples_are_sent_at_first_and_then_some_in_a_time(
     clock.advance(60)
     assert sent(SUBJECT) == 60 * PER_S
     for number in range(module.MOST_RATES + 10):
-        link.offer(replace(SUBJECT, node=str(number)), "gate", 1, np.ones(3, np.float32))
+        link.offer(replace(SUBJECT, node=str(number)), "gate", [1], np.ones((1, 3), np.float32))
     assert len(link._rates) == module.MOST_RATES
 
 
 def test_what_is_no_number_is_not_sent(link: Link) -> None:
-    link.offer(SUBJECT, "gate", 1, np.array([1.0, np.nan], np.float32))
-    link.offer(SUBJECT, "gate", 1, np.full(2, 1e30, np.float32))
+    link.offer(SUBJECT, "gate", [1, 1], np.array([[1.0, np.nan], [1e30, 1e30]], np.float32))
     (letter,) = link.letters()
     assert dict(letter.headers).keys() == {SAMPLES_HEADER_KEY}
-    assert np.isfinite(read_samples(letter.headers, letter.value).samples[0].features).all()
+    (sample,) = read_samples(letter.headers, letter.value).samples
+    assert np.isfinite(sample.features).all()
 
 
 def test_a_wish_is_sent_at_once_then_now_and_then_with_the_latest_figures(link: Link, clock: FakeClock) -> None:
