@@ -13,7 +13,7 @@ from serving.common.explain import choices
 from serving.common.strict import Strict
 from serving.errors import ModelError
 
-PUBLIC = Path(__file__).parents[1] / "public.yaml"
+PUBLIC = Path(__file__).with_name("public.yaml")
 CLASSES = Path(__file__).parents[1] / "classes"
 
 
