@@ -60,3 +60,13 @@ def test_without_a_soft_map_its_own_probabilities_stand_for_the_ends():
     predicted = bare.predictor.probabilities(TAP)
     assert found.distribution[named].max(axis=1) == pytest.approx(predicted[named].max(axis=1), abs=0.4)
     assert bare.memory_bytes < EXIT.memory_bytes
+
+
+def test_the_score_of_its_probabilities_is_the_quadratic_one():
+    predicted, words = EXIT.predictor.probabilities(TAP), samples(400, seed=1).words
+    truth = (np.asarray(EXIT.seen) == words[:, None]).astype(np.float32)
+    missed = 1 - truth.sum(axis=1)
+    quadratic = np.square(predicted - truth).sum(axis=1) + missed
+    assert np.allclose(EXIT.score(TAP, words), 1 - quadratic / 2, atol=1e-5)
+    wrong = np.full(len(TAP), WORDS.unknown)
+    assert EXIT.score(TAP, words).mean() > EXIT.score(TAP, wrong).mean()
