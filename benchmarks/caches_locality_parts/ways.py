@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from cache_adapt.learned import files
 from cache_adapt.learned.job import answered
 from cache_adapt.learned.kind import ExitsKind
 from learning.budget import unlimited
-from learning.features import as_features
+from learning.features import numbers
 from operators.base import Call
 from operators.decision import Decision
 from operators.recognise.chain import Chain
@@ -77,9 +77,10 @@ class Maker:
         self.made = 0
         """Versions so far."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+    def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
         """See ``Elsewhere``."""
-        self._adaptation.add(subject, stream, [Sample(self.now_s, label, as_features(features))], self.now_s)
+        samples = [Sample(self.now_s, label, row) for label, row in numbers(labels, features)]
+        self._adaptation.add(subject, stream, samples, self.now_s)
 
     def want(self, target: Target, report: Report) -> None:
         """See ``Elsewhere``."""
