@@ -26,7 +26,7 @@ OPENING_S, BYTE_S = 0.3, 18e-9
 """First guess of the processor time of cutting a network and loading it once more: at least, and for each byte."""
 LEAST_LOOK_S = 0.002
 """Processor seconds of a look: in a faster network cuts and lookups take what exits save."""
-CUT_SHARE = 0.02
+CUT_SHARE = 0.04
 """Share of a look that cuts and taps take, until it is known."""
 
 
