@@ -27,8 +27,9 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.exits.released import ReleasedLooks
-from operators.recognise.looks import Looks, Networks
+from operators.recognise.looks import Looks, Networks, without
 from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcut import AuditOutcome, Shortcut
@@ -61,6 +62,8 @@ class ChainNetworks:
     """Exits of all streams together."""
     releases: bool = False
     """Whether answers go out early, and all looks run on."""
+    late: LateLooks | None = None
+    """The oracle is elsewhere: its looks come when they can."""
 
     @property
     def kinds(self) -> Sequence[ExitKind]:
@@ -83,7 +86,7 @@ class Chain:
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases)
             self._released = ReleasedLooks(self._exits) if networks.releases else None
-        looks = Networks(networks.recogniser, networks.variants, self._exits, self._released)
+        looks = Networks(networks.recogniser, networks.variants, self._exits, self._released, networks.late)
         self._looks = Looks(looks, self._auditor, objects)
         self._streams = Streams(self._fresh)
 
@@ -97,7 +100,7 @@ class Chain:
         stream.at_s = frame.media_time_s
         if self._objects is None:
             shadow = not self._may_answer(stream, call)
-            answer = await self._look(stream, frame, regions, call)
+            answer, _ = await self._look(stream, frame, regions, call)
             self._recogniser.accept(regions)
             self._tell_exits(stream, regions, shadow)
         else:
@@ -105,19 +108,22 @@ class Chain:
             urgent, decision = self._looks.urgent(stream, due, call.decision)
             self._conclude(stream, gone)
             self._auditor.begin(stream, frame)
-            answer = await self._look(stream, frame, urgent, replace(call, decision=decision))
-            if self._shortcuts and len(urgent) < len(regions):
-                stream.count(reused=len(regions) - len(urgent))
-            self._conclude(stream, self._objects.answer(frame, regions, urgent))
+            answer, looked = await self._look(stream, frame, urgent, replace(call, decision=decision))
+            if self._shortcuts and len(looked) < len(regions):
+                stream.count(reused=len(regions) - len(looked))
+            self._conclude(stream, self._objects.answer(frame, regions, looked))
         self._after(stream)
         return answer
 
-    async def _look(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
-        """Append a look to every region."""
+    async def _look(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> tuple[NodeAnswer, Sequence[Region]]:
+        """Append a look to every region; returns also those that have one, which are all unless the oracle is late."""
         if not regions:
-            return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision))
+            return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision)), ()
         await make_image(frame)
         looked = await self._looks.at(stream, frame, regions, call)
+        regions = without(regions, looked.missing)
         given = Counter(region.attributes[-1].provenance for region in regions)
         for kind in KINDS:
             if given[kind]:
@@ -126,7 +132,7 @@ class Chain:
             head = given["specialised"]
             asked = self._networks.specialised.in_use(stream.name) is not None
             stream.count(**{"fallback" if asked else "oracle": len(regions) - head}, head=head)
-        return NodeAnswer((), looked.decision, looked.declined)
+        return NodeAnswer((), looked.decision, looked.declined), regions
 
     def published(self, frame: FrameId) -> None:
         """Begin background work for a frame whose result has been published."""
@@ -145,6 +151,8 @@ class Chain:
         self._streams.leave(stream)
         if self._exits is not None:
             self._exits.forget(stream)
+        if self._networks.late is not None:
+            self._networks.late.forget(stream)
 
     async def settled(self) -> None:
         """Return when nothing is being opened, tuned, or run on."""
@@ -160,6 +168,8 @@ class Chain:
         for stream in self._streams.known(gone=False).values():
             self._end(stream)
         await self._auditor.close(within_s)
+        if self._networks.late is not None:
+            await self._networks.late.close()
         if self._released is not None:
             await self._released.close()
         for kind in self._networks.kinds:

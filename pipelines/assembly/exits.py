@@ -73,7 +73,9 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     oracle, learning = networks.recogniser.roles.oracle, audits.learning
     if len(networks.recogniser.names) < 2:  # there is nothing to tell apart
         return networks
-    if learning is None or oracle not in spec.model or not (specializes(spec) or uses_caches(spec)):
+    if learning is None or oracle not in spec.models or not (specializes(spec) or uses_caches(spec)):
+        return networks
+    if oracle in spec.endpoints:  # it cannot be cut
         return networks
     entry = learning.catalogue.find(parse(oracle).model)
     there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
