@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.settings import cache_dir, model_dirs, model_memory, time_limits
 from serving.catalogue.lookup import Catalogue, search_path
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.remote.endpoint.terms import is_endpoint
 
 if TYPE_CHECKING:
     from serving.backend import Backend
@@ -35,6 +36,8 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
     from serving.variants.variant import parse
 
     def found(model: str) -> VariantFigures | None:
+        if is_endpoint(model):  # it is not measured
+            return None
         variant = parse(model)
         return of(known.find(variant.model), variant, artefacts_dir())
 

@@ -114,6 +114,14 @@ class Backend:
         found = await asyncio.to_thread(took.of(partial(self._resolved, model)))
         return await self._loader.load(found) + took.seconds
 
+    def is_loaded(self, model: str) -> bool:
+        """Whether a network is on the device now."""
+        return self._loader.session(model) is not None
+
+    def check_in_service(self, model: str) -> None:
+        """Raise OutOfService where a network did not return before."""
+        self._loader.check_in_service(model)
+
     async def unload(self, model: str) -> None:
         """Give a network's memory back once nobody uses it, with those that it is run with."""
         await self._loader.unload(model)

@@ -5,6 +5,7 @@ SluiceError               exit 1: something failed while running
 │   ├── QueryError        a query file
 │   ├── ModelError        a model directory, card or weights file
 │   │   └── OutOfService  a network that did not return is not run again
+│   │       └── BudgetSpent  a day's budget does not pay for a network now
 │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
 ├── Malformed             bytes from a topic, a file or a pipe are not what they should be
 ├── TooLate               an answer that could not be there in time was given up
@@ -36,6 +37,12 @@ class ModelError(BadInput):
 
 class OutOfService(ModelError):
     """A network did not return in the time it may take, and is not run again in this process."""
+
+
+class BudgetSpent(OutOfService):
+    """A day's budget does not pay for a network now; others may answer in its place."""
+
+    exit_code = 1
 
 
 class SourceError(BadInput):

@@ -32,7 +32,7 @@ from operators.frames.codec import (
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.audits import trials
-from operators.recognise.exits import followed_runs, kinds, tapped
+from operators.recognise.exits import kinds, released, tapped
 from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
@@ -71,9 +71,10 @@ from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
-from serving.common import untrusted
+from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
+from serving.remote.endpoint import breaker, caller
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization import timeline
@@ -175,7 +176,7 @@ SAID = {
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"of a stream, or of all, were heard | *{tapped.KEPT}* |",
-        f"| *{followed_runs.MOST_RUNS}* for each node with `caches: release` or an oracle elsewhere |",
+        f"| *{released.MOST_RUNS}* for each node with `caches: release` |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each makes at most "
         f"{architectures.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
@@ -302,6 +303,16 @@ SAID = {
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
         f"{budget.SHARE * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
+    ],
+    "how-to/ask-a-vision-model.md": [
+        "a second apart, until its answer" if look_rule.PAID_LOOK_RULE.look_every_s == 1 else "?",
+        f"is checked after {look_rule.PAID_LOOK_RULE.recheck_s:.0f}, 16 … "
+        f"{look_rule.PAID_LOOK_RULE.longest_recheck_s:.0f} s",
+        "asked about every ten seconds, and every minute" if look_rule.PAID_SCENE_RULE.look_every_s == 10 else "?",
+        f"`Retry-After` of up to {caller.PAUSES.max_s:.0f} s",
+        f"for a longer one, {'an hour' if retry_after.MOST_PATIENCE_S == 3600 else '?'} at most",
+        f"After {breaker.FAILURES} failures in a row the endpoint is left alone for {breaker.RESTS.first_s:.0f} s",
+        f"for up to {breaker.RESTS.max_s / 60:.0f} minutes",
     ],
     "how-to/forward-events.md": [
         f"up to {COUNTS[in_order.AT_ONCE]} streams at the same time",

@@ -19,19 +19,17 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
-from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
-from operators.recognise.exits.lent_cuts import LentCuts
-from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.exits.released import ReleasedLooks
-from operators.recognise.looks import Looks, Networks
+from operators.recognise.looks import Looks, Networks, without
 from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcut import AuditOutcome, Shortcut
@@ -64,8 +62,8 @@ class ChainNetworks:
     """Exits of all streams together."""
     releases: bool = False
     """Whether answers go out early, and all looks run on."""
-    crossings: Crossings | None = None
-    """None: all networks are here."""
+    late: LateLooks | None = None
+    """The oracle is elsewhere: its looks come when they can."""
 
     @property
     def kinds(self) -> Sequence[ExitKind]:
@@ -82,13 +80,13 @@ class Chain:
         self._rule, self._listeners = terms.rule, terms.listeners
         shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
         self._shortcuts = {each.key: each for each in shortcuts}
-        second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
+        second = CropLooks(networks.recogniser, networks.costs, terms.budget)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
-        self._exits, self._through = None, None
+        self._exits = self._released = None
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases)
-            self._through = _through(self._exits, networks)
-        looks = Networks(networks.recogniser, networks.variants, self._exits, self._through)
+            self._released = ReleasedLooks(self._exits) if networks.releases else None
+        looks = Networks(networks.recogniser, networks.variants, self._exits, self._released, networks.late)
         self._looks = Looks(looks, self._auditor, objects)
         self._streams = Streams(self._fresh)
 
@@ -102,7 +100,7 @@ class Chain:
         stream.at_s = frame.media_time_s
         if self._objects is None:
             shadow = not self._may_answer(stream, call)
-            answer = await self._look(stream, frame, regions, call)
+            answer, _ = await self._look(stream, frame, regions, call)
             self._recogniser.accept(regions)
             self._tell_exits(stream, regions, shadow)
         else:
@@ -110,21 +108,22 @@ class Chain:
             urgent, decision = self._looks.urgent(stream, due, call.decision)
             self._conclude(stream, gone)
             self._auditor.begin(stream, frame)
-            answer = await self._look(stream, frame, urgent, replace(call, decision=decision))
-            if self._shortcuts and len(urgent) < len(regions):
-                stream.count(reused=len(regions) - len(urgent))
-            self._conclude(stream, self._objects.answer(frame, regions, urgent))
+            answer, looked = await self._look(stream, frame, urgent, replace(call, decision=decision))
+            if self._shortcuts and len(looked) < len(regions):
+                stream.count(reused=len(regions) - len(looked))
+            self._conclude(stream, self._objects.answer(frame, regions, looked))
         self._after(stream)
         return answer
 
-    async def _look(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
-        """Append a look to every region."""
+    async def _look(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> tuple[NodeAnswer, Sequence[Region]]:
+        """Append a look to every region; returns also those that have one, which are all unless the oracle is late."""
         if not regions:
-            return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision))
+            return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision)), ()
         await make_image(frame)
-        if self._networks.crossings is not None:
-            self._networks.crossings.looked(len(regions))
         looked = await self._looks.at(stream, frame, regions, call)
+        regions = without(regions, looked.missing)
         given = Counter(region.attributes[-1].provenance for region in regions)
         for kind in KINDS:
             if given[kind]:
@@ -133,7 +132,7 @@ class Chain:
             head = given["specialised"]
             asked = self._networks.specialised.in_use(stream.name) is not None
             stream.count(**{"fallback" if asked else "oracle": len(regions) - head}, head=head)
-        return NodeAnswer((), looked.decision, looked.declined)
+        return NodeAnswer((), looked.decision, looked.declined), regions
 
     def published(self, frame: FrameId) -> None:
         """Begin background work for a frame whose result has been published."""
@@ -152,11 +151,13 @@ class Chain:
         self._streams.leave(stream)
         if self._exits is not None:
             self._exits.forget(stream)
+        if self._networks.late is not None:
+            self._networks.late.forget(stream)
 
     async def settled(self) -> None:
         """Return when nothing is being opened, tuned, or run on."""
-        if self._through is not None:
-            await self._through.runs.settled()
+        if self._released is not None:
+            await self._released.settled()
         if self._networks.cut is not None:
             await self._networks.cut.settled()
         for kind in self._networks.kinds:
@@ -167,8 +168,10 @@ class Chain:
         for stream in self._streams.known(gone=False).values():
             self._end(stream)
         await self._auditor.close(within_s)
-        if self._through is not None:
-            await self._through.runs.close()
+        if self._networks.late is not None:
+            await self._networks.late.close()
+        if self._released is not None:
+            await self._released.close()
         for kind in self._networks.kinds:
             kind.close()
         if self._networks.cut is not None:
@@ -299,7 +302,7 @@ class Chain:
         plan = node_plan(self._audited(shortcut), audit)
         if shortcut.kind == "specialised" and stream.standing is not None and stream.timeline is not None:
             return msgspec.structs.replace(plan, specialization=specialization(stream.timeline, stream.standing))
-        if self._networks.releases and self._networks.shared is not None:
+        if self._released is not None and self._networks.shared is not None:
             early_s = round(self._networks.shared.account(stream.name).seconds.early, 3)
             plan = msgspec.structs.replace(plan, early_s=early_s)
         return msgspec.structs.replace(plan, reason=silent)
@@ -316,10 +319,3 @@ class Chain:
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"
-
-
-def _through(exits: NodeExits, networks: ChainNetworks) -> ReleasedLooks | LentLooks | None:
-    """How looks go through the exits of a node; None: they leave, or run on, in one network."""
-    if isinstance(networks.cut, LentCuts):
-        return LentLooks(exits, networks.cut, networks.recogniser)
-    return ReleasedLooks(exits) if networks.releases else None

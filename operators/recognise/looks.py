@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
@@ -14,22 +14,14 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.exits.node_exits import LookPlan, NodeExits
+from operators.recognise.exits.node_exits import NodeExits
+from operators.recognise.exits.released import ReleasedLooks
+from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.variants import VariantShortcut
 
 UNPAID = "its audits may cost nothing"
-
-
-class LooksThrough(Protocol):
-    """Makes looks through exits."""
-
-    async def look(
-        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> bool:
-        """Append a look to every region; False where the network with exits fails."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -40,8 +32,10 @@ class Networks:
     variants: Sequence[VariantShortcut]
     exits: NodeExits | None = None
     """None: the oracle runs as a whole."""
-    through: LooksThrough | None = None
-    """How looks go through exits; None: they leave, or run on, in one network."""
+    released: ReleasedLooks | None = None
+    """Answers go out early, and all looks run on; None: looks leave where they are answered."""
+    late: LateLooks | None = None
+    """The oracle is elsewhere and answers when it can; None: a look is an answer, or the frame fails."""
 
 
 class Looked(NamedTuple):
@@ -50,6 +44,13 @@ class Looked(NamedTuple):
     decision: Decision
     """As it was carried out."""
     declined: Mapping[str, str]
+    missing: Sequence[Region] = ()
+    """Those without a look: it comes later, or has failed."""
+
+
+def without(regions: Sequence[Region], missing: Sequence[Region]) -> Sequence[Region]:
+    """Those of the regions that are not missing."""
+    return regions if not missing else [each for each in regions if not any(each is other for other in missing)]
 
 
 class Looks:
@@ -75,9 +76,10 @@ class Looks:
             return Looked(decision, declined)
         if chosen is not None:
             declined["variant"] = f"{chosen.model} is not there"
-        declined |= await self._by_oracle(stream, frame, regions, call)
-        self._in_shadow(stream, frame, regions, call)
-        return Looked(decision, declined)
+        not_looked = await self._by_oracle(stream, frame, regions, call, declined)
+        missing = await self._in_its_place(frame, not_looked, call, declined)
+        self._in_shadow(stream, frame, without(regions, missing), call)
+        return Looked(decision, declined, missing)
 
     def urgent(self, stream: NodeStream, due: Sequence[Region], decision: Decision) -> tuple[list[Region], Decision]:
         """Those of the regions that are due which cannot wait, where no network has time for all of them."""
@@ -92,21 +94,37 @@ class Looks:
         return kept, replace(decision, why=f"{decision.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
 
     async def _by_oracle(
-        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
-    ) -> Mapping[str, str]:
-        """The oracle looks, through its exits where it has some; returns what was declined."""
-        networks, (model, declined) = self._networks, self._oracle_of(call)
-        exits, through = networks.exits, networks.through or networks.exits
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, declined: dict[str, str]
+    ) -> NotLooked:
+        """The oracle looks, through its exits where it has some; notes what was declined."""
+        networks, (model, why) = self._networks, self._oracle_of(call)
+        declined |= why
+        exits, through = networks.exits, networks.released or networks.exits
         plan = None
         if exits is not None and model == networks.recogniser.roles.oracle:
             declined |= exits.declined(stream, call)
             plan = exits.plan(stream, frame, regions, call)
         if plan is not None and through is not None and await through.look(stream, frame, regions, call, plan):
-            return declined
-        await networks.recogniser.look(frame, regions, replace(call, decision=replace(call.decision, variant=model)))
+            return NotLooked()
+        mine = replace(call, decision=replace(call.decision, variant=model))
+        if networks.late is not None:
+            return await networks.late.look(frame, regions, mine)
+        await networks.recogniser.look(frame, regions, mine)
         if exits is not None:
             exits.by_oracle(stream, len(regions))
-        return declined
+        return NotLooked()
+
+    async def _in_its_place(
+        self, frame: Frame, not_looked: NotLooked, call: Call, declined: dict[str, str]
+    ) -> Sequence[Region]:
+        """Have a variant look where the oracle has failed, proven or not; returns the regions without a look."""
+        if not not_looked.failed:
+            return not_looked.late
+        declined["variant"] = not_looked.reason
+        for variant in self._networks.variants:
+            if variant.is_there and await variant.answer(frame, not_looked.failed, call):
+                return not_looked.late
+        return not_looked.regions
 
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
         exits = self._networks.exits

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -147,6 +148,13 @@ class Recogniser(ABC):
 
     def forget(self, stream: str) -> None:  # noqa: B027 - a default, not a gap
         """Do nothing: no state is kept between frames."""
+
+    def unanswered(self) -> Attribute:
+        """The answer for an object that was not looked at yet."""
+        oracle = self.roles.oracle
+        return msgspec.structs.replace(
+            self.answer(UNKNOWN, 0.0, "track", answered_by(self._engine.card(oracle), oracle)), looks=0
+        )
 
     def answer(self, label: str, confidence: float, provenance: Provenance, model: Model) -> Attribute:
         """Make an attribute of an answer."""

@@ -2,6 +2,6 @@
 the same parts here and close them again. Operators are built bottom-up, each by one function of its node's spec and of
 the one environment.
 
-Read in this order: ``parts``, ``environment``, ``registry``, ``node``, ``detect``, ``recognise``, ``exits``,
-``lenders``, ``node_words``, ``planners``, ``tables``, ``choices``, ``trial``.
+Read in this order: ``parts``, ``engine``, ``environment``, ``registry``, ``node``, ``detect``, ``recognise``,
+``exits``, ``node_words``, ``planners``, ``tables``, ``choices``, ``trial``.
 """

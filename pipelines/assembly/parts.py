@@ -15,11 +15,11 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
+from pipelines.assembly.engine import engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import planner
 from pipelines.assembly.registry import Shortcuts
-from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
@@ -65,7 +65,7 @@ class Setting:
 @asynccontextmanager
 async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
-    shortcuts, engine = Shortcuts(wanted.query.name), backend(wanted.catalogue, setting.observers)
+    shortcuts, engine = Shortcuts(wanted.query.name), engine_of(wanted, setting.observers)
     async with _audits(wanted, setting, shortcuts) as audits:
         environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()

@@ -21,6 +21,7 @@ from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.tensors import Array
 from serving.errors import SluiceError
 from serving.profiling.in_service import ProfilingMoments, quiet_times
+from serving.remote.endpoint.terms import is_endpoint
 from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.timings import VariantFigures, least
 
@@ -80,7 +81,8 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     for model in tables.unknown:
         await _measure_one(model, tables, plans, engine, clock)
     now_s = clock.monotonic_s()
-    moments = {model: ProfilingMoments(found.moments, now_s) for model, found in tables.known.items()}
+    known = {model: found for model, found in tables.known.items() if not is_endpoint(model)}
+    moments = {model: ProfilingMoments(found.moments, now_s) for model, found in known.items()}
     while moments:
         await sleep(clock, CHECKED_S)
         now_s = clock.monotonic_s()

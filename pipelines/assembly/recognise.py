@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
-from operators.recognise.audits.crossings import Crossings
 from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
+from operators.recognise.objects.late_looks import LateLooks
+from operators.recognise.objects.look_rule import LOOK_RULE, PAID_LOOK_RULE, PAID_SCENE_RULE, SCENE_RULE
 from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.remote_reference import RemoteReference
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.exits import with_exits
-from pipelines.assembly.lenders import runs_elsewhere
 from pipelines.query.dag import passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, takes_frame
 
@@ -40,7 +38,7 @@ def looks(spec: RecogniseNode, environment: Environment) -> Classifier | Gallery
     """The recogniser of a node, which asks whichever model a call names."""
     if spec.gallery is not None:
         return gallery_recogniser(spec, spec.gallery, environment)
-    roles = Roles.of(spec.model, environment.engine.card)
+    roles = Roles.of(spec.models, environment.engine.card)
     return Classifier(environment.engine, roles, spec.attribute, min_confidence=spec.min_confidence, margin=spec.margin)
 
 
@@ -48,7 +46,7 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
     """One that enrols a gallery as the query's detector finds the objects."""
     return GalleryRecogniser(
         environment.engine,
-        Roles.of(spec.model, environment.engine.card),
+        Roles.of(spec.models, environment.engine.card),
         spec.attribute,
         gallery,
         min_similarity=spec.min_confidence,
@@ -58,15 +56,10 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
 
 
 def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:
-    roles = Roles.of(spec.model, environment.engine.card)
-    elsewhere = [model for model in roles.models if runs_elsewhere(model)]
-    if roles.oracle in elsewhere:
-        now_s, took = environment.clock.monotonic_s, audits.budget.used_elsewhere
-        environment = replace(environment, engine=RemoteReference(environment.engine, roles.oracle, now_s, took))
     recogniser, costs = looks(spec, environment), UnitCosts(environment.engine)
     variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
-    crossings = Crossings(audits.budget.share, elsewhere) if elsewhere else None
-    networks = with_exits(spec, ChainNetworks(recogniser, costs, variants, crossings=crossings), environment, audits)
+    late = LateLooks(recogniser, environment.clock) if recogniser.roles.oracle in spec.endpoints else None
+    networks = with_exits(spec, ChainNetworks(recogniser, costs, variants, late=late), environment, audits)
     objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
     if not variants and objects is None and networks.cut is None:
         return recogniser
@@ -81,7 +74,10 @@ def _objects(spec: RecogniseNode, recogniser: Recogniser, environment: Environme
     path = way_to(environment.nodes.get(spec.name), environment.nodes)
     first = path[-1].spec if path else spec
     whole = isinstance(first, RecogniseNode) and takes_frame(first)
-    return Scenes(recogniser, environment.pictures) if whole else Objects(recogniser)
+    paid = bool(spec.endpoints)
+    if whole:
+        return Scenes(recogniser, environment.pictures, PAID_SCENE_RULE if paid else SCENE_RULE)
+    return Objects(recogniser, PAID_LOOK_RULE if paid else LOOK_RULE)
 
 
 def _finder(spec: RecogniseNode, environment: Environment) -> PortraitFinder:

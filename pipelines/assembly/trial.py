@@ -16,10 +16,10 @@ from operators.frames.frame import WHOLE, Region, frame_of
 from operators.recognise.gallery_check import Progress, checked
 from operators.wire.result import MOVING
 from operators.wire.schema import FrameId
+from pipelines.assembly.engine import engine_of
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
 from pipelines.assembly.recognise import gallery_recogniser
-from pipelines.environment import backend
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
 from serving.common.explain import first_line
@@ -45,7 +45,7 @@ class NodeTrial:
 async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, NodeTrial]:
     """Each node's trial, by its name; raises BadInput for settings that no network can be opened with."""
     nodes = wanted.dag.nodes
-    engine, found = backend(wanted.catalogue), dict[str, NodeTrial]()
+    engine, found = engine_of(wanted), dict[str, NodeTrial]()
     environment = Environment(engine, nodes={each.name: each for each in nodes})
     await engine.start()
     try:

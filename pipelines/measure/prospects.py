@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pipelines.query.models.model_cards import roles_of
 from pipelines.query.nodes import RecogniseNode, specializes, uses_caches
 from pipelines.query.query_file import DEFAULT_ACCURACY, Query
 from serving.catalogue.lookup import Catalogue
@@ -44,10 +45,8 @@ def exits_used(query: Query, known: Catalogue) -> Mapping[str, str]:
 
 def _recognisers(query: Query, known: Catalogue) -> Iterator[tuple[RecogniseNode, Roles]]:
     """The nodes with their oracles and shortcuts."""
-    from operators.audits.roles import Roles
-
     for node in _nodes(query):
-        yield node, Roles.of(node.model, lambda model: known.find(parse(model).model).card)
+        yield node, roles_of(node, known)
 
 
 def _nodes(query: Query) -> list[RecogniseNode]:
@@ -65,7 +64,7 @@ def _demand(accuracy: float) -> str:
 
 
 def _learned(node: RecogniseNode, oracle: str, query: Query, known: Catalogue) -> str | None:
-    if not uses_caches(node) or not query.learning.budget:
+    if not uses_caches(node) or not query.learning.budget or oracle in node.endpoints:
         return None
     from pipelines.measure.exit_files import learned_exits
 

@@ -15,7 +15,7 @@ from pipelines.query.compiled import CompiledQuery, compiled
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
-from pipelines.query.model_check import model_problems
+from pipelines.query.models.model_check import model_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
 from pipelines.query.query_file import Draft, Query, read_draft
@@ -49,7 +49,7 @@ def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kin
     document = read_yaml(query) if isinstance(query, Path) else query
     draft, unmet = read_draft(document, own), list[Problem]()
     if catalogue is not None and any(needs_of(node.models) for node in draft.nodes.values()):
-        from pipelines.query.model_less import with_models  # profiles, which bring numbers
+        from pipelines.query.models.model_less import with_models  # profiles, which bring numbers
 
         draft, unmet = with_models(draft, catalogue, measured(catalogue))
     problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread), *zone_problems(draft)]

@@ -161,7 +161,7 @@ def _with_answer(spec: NodeSpec, by_name: Mapping[str, NodeSpec], scenes: bool) 
     """The node, which says what it answers for. ``scenes``: frames of a stream show the same one."""
     if not isinstance(spec, RecogniseNode) or spec.answer is not None:
         return spec
-    lasts = _tracked(spec, by_name) or (scenes and _of_frames(spec, by_name))
+    lasts = _tracked(spec, by_name) or ((scenes or bool(spec.endpoints)) and _of_frames(spec, by_name))
     return spec.model_copy(update={"answer": "track" if lasts else "look"})
 
 
@@ -265,13 +265,15 @@ def _no_node(spec: NodeSpec) -> str:
 
 def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
     """Faults of a node that answers for tracks."""
-    if not isinstance(spec, RecogniseNode) or spec.answer != "track":
+    if not isinstance(spec, RecogniseNode) or (spec.answer != "track" and not spec.endpoints):
         return
     made = _makes_regions(lineage(spec.name, by_name)[-1])
     if made and not _tracked(spec, by_name) and not _of_frames(spec, by_name):
-        yield Problem(
-            ("nodes", index, "answer"), "nothing tracks these objects: put a node with task: track before, or say look"
-        )
+        remedy = "put a node with task: track before"
+        if spec.endpoints:
+            yield Problem(("nodes", index, "model"), f"an endpoint is asked once for each tracked object: {remedy}")
+        else:
+            yield Problem(("nodes", index, "answer"), f"nothing tracks these objects: {remedy}, or say look")
 
 
 def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:

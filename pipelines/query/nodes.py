@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from operators.extensions import Extension
+from pipelines.query.endpoints import EndpointSpec
 from pipelines.query.needs import Needs, named
 from serving.common.strict import Strict
 
@@ -48,6 +49,25 @@ ModelNames = Annotated[
     BeforeValidator(lambda value: _listed(named(value)), json_schema_input_type=str | list[str] | Needs),
 ]
 """The same, or what is needed of a model."""
+
+
+def _endpoints_listed(value: Any) -> Any:
+    """A list of names and of endpoints; needs become a name."""
+    if isinstance(value, EndpointSpec) or (isinstance(value, dict) and "endpoint" in value):
+        return [value]
+    return _listed(named(value))
+
+
+RecogniserModel = Annotated[
+    Annotated[str, Field(min_length=1), Tag("a name")] | Annotated[EndpointSpec, Tag("an endpoint")],
+    Discriminator(lambda value: "an endpoint" if isinstance(value, dict | EndpointSpec) else "a name"),
+]
+RecogniserModels = Annotated[
+    tuple[RecogniserModel, ...],
+    Field(min_length=1),
+    BeforeValidator(_endpoints_listed, json_schema_input_type=str | EndpointSpec | list[str | EndpointSpec] | Needs),
+]
+"""The same of a recogniser, whose models may be vision models behind endpoints."""
 
 
 def _known_detail(value: Any) -> Any:
@@ -146,8 +166,10 @@ class RecogniseNode(Node):
     task: Literal["recognise"]
     input: str = Field(max_length=1000)
     """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``; or ``frame``, all of it."""
-    model: ModelNames
-    """Classifiers, or embedders with a ``gallery``: the first that has the time is used; or what is needed of them."""
+    model: RecogniserModels
+    """Classifiers, or embedders with a ``gallery``: the first that has the time is used; or what is needed of them.
+
+    A classifier may be a vision model behind an ``endpoint``."""
     attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))
     """The name of the answer in results. Default: the node's name."""
     min_confidence: Share | None = None
@@ -180,9 +202,30 @@ class RecogniseNode(Node):
             raise ValueError("specialize spares runs of the model, caches: release spares none: remove one of them")
         return self
 
+    @model_validator(mode="after")
+    def _endpoints_fit(self) -> RecogniseNode:
+        if not self.endpoints:
+            return self
+        if self.answer == "look":
+            raise ValueError(
+                "an endpoint is asked about objects, not at every look: say answer: track, or leave it out"
+            )
+        if self.gallery is not None:
+            raise ValueError("an endpoint names classes: remove the gallery, or the endpoint")
+        if self.releases:
+            raise ValueError("caches: release needs a model of this machine: remove it, or the endpoint")
+        if isinstance(self.model[0], str) or len(self.endpoints) > 1:
+            raise ValueError("a node has one endpoint, and lists it first: the others are measured by what it says")
+        return self
+
     @property
     def models(self) -> tuple[str, ...]:
-        return self.model
+        return tuple(each if isinstance(each, str) else each.engine_name for each in self.model)
+
+    @property
+    def endpoints(self) -> Mapping[str, EndpointSpec]:
+        """Its vision models behind endpoints, by the engine's names for them."""
+        return {each.engine_name: each for each in self.model if isinstance(each, EndpointSpec)}
 
     @property
     def releases(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from pipelines.settings import first_line, variable
 from serving.common.redaction import hide
@@ -12,6 +14,7 @@ from serving.common.strict import Strict
 from serving.errors import BadInput
 
 MOST_CHARS = 4096
+_PLACEHOLDER = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<env>[A-Za-z_][A-Za-z0-9_]{0,99}))\}")
 
 
 class SecretPlace(Strict):
@@ -27,6 +30,22 @@ class SecretPlace(Strict):
         if (self.env is None) == (self.file is None):
             raise ValueError("give either env or file")
         return self
+
+
+def _named(value: Any, info: ValidationInfo) -> Any:
+    """The place that a placeholder names; a file's is relative to the query."""
+    if not isinstance(value, str):
+        return value
+    found = _PLACEHOLDER.fullmatch(value)
+    if found is None:
+        raise ValueError("does not belong in the file: give ${NAME} of an environment variable, or ${file:PATH}")
+    if found["env"]:
+        return SecretPlace(env=found["env"])
+    return SecretPlace(file=Path((info.context or {}).get("base", "")) / found["file"])
+
+
+Placeholder = Annotated[SecretPlace, BeforeValidator(_named, json_schema_input_type=str)]
+"""``${NAME}`` of the environment, or ``${file:PATH}``."""
 
 
 def read_secret(place: SecretPlace, folder: Path, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Amounts of money, energy and bytes, as people write them. Pure."""
+"""Amounts of money, energy, bytes and calls, as people write them. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["money", "energy", "bytes"]
+Kind = Literal["money", "energy", "bytes", "calls"]
 
 UNITS: dict[str, tuple[str, float]] = {
     "J": ("Wh", 1 / 3600),
@@ -16,9 +16,10 @@ UNITS: dict[str, tuple[str, float]] = {
     "MiB": ("B", 1024.0**2),
     "GiB": ("B", 1024.0**3),
     "TiB": ("B", 1024.0**4),
+    "calls": ("calls", 1.0),
 }
 """The unit in which an amount is kept, and how many of it the written one is."""
-_WRITTEN = re.compile(r"(?P<number>\d{1,12}(\.\d{1,12})?) ?(?P<unit>[A-Za-z]{1,4})", re.ASCII)
+_WRITTEN = re.compile(r"(?P<number>\d{1,12}(\.\d{1,12})?) ?(?P<unit>[A-Za-z]{1,5})", re.ASCII)
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
@@ -34,7 +35,7 @@ class Amount:
 
     value: float
     unit: str
-    """``Wh``, ``B``, or a currency by its three letters: ``EUR``."""
+    """``Wh``, ``B``, ``calls``, or a currency by its three letters: ``EUR``."""
 
     @classmethod
     def parse(cls, text: str) -> Amount:
@@ -47,7 +48,7 @@ class Amount:
 
     @property
     def kind(self) -> Kind:
-        return {"Wh": "energy", "B": "bytes"}.get(self.unit, "money")  # type: ignore[return-value]
+        return {"Wh": "energy", "B": "bytes", "calls": "calls"}.get(self.unit, "money")  # type: ignore[return-value]
 
     def __str__(self) -> str:
         if self.unit != "B":

@@ -1,23 +1,33 @@
 """One budget of a day: what was spent on what, what is left, and what the next request may cost. Pure: the ledger and
 the time are arguments.
 
-A call's estimated cost is reserved before it is made, and its real cost paid afterwards. A reservation of more than is
-left is refused, so that a day's budget is exceeded by no more than the errors of the estimates of calls in flight.
+A call's estimated cost is reserved before it is made, and its real cost paid afterwards, whatever becomes of it:
+
+    if not budget.reserve(node, estimate):
+        raise BudgetSpent(budget.refusal(model, estimate))
+    cost = 0.0
+    try:
+        …  # the call, which says its cost
+    finally:
+        budget.pay(node, model, estimate, cost)
+
+A reservation of more than is left is refused, so that a day's budget is exceeded by no more than the errors of the
+estimates of calls in flight: who does not know a cost before reserves that of the dearest call so far. Nodes that say
+when they ``begin`` a frame share the day by Algorithm 4.1, and are refused also what their share does not cover; a
+caller that never says so, such as one that is asked seldom, is bounded by the day alone. ``close`` gives back what was
+not spent. All is called on one thread, and nothing waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
-from typing import NamedTuple, Protocol
 
-from serving.budgets.amounts import Amount
-from serving.budgets.days import DayRule
 from serving.budgets.frequency import Frequency
-from serving.budgets.prices import Prices
 from serving.budgets.shares import Requester, per_request, saved
+from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetReport, BudgetStanding, BudgetTerms, DayLedger
 
 LEASES = 200
 """A process takes a day's budget from the ledger in so many parts: one that is killed loses one of them at most."""
@@ -25,63 +35,8 @@ SAVED_REQUESTS = 60
 """A request may cost what so many before it have saved."""
 ROUNDING = 1e-9
 """Share of a day's budget by which sums of many costs may be wrong."""
-MOST_NAMED = 100
-"""Models with spending of their own; that of further ones is told together."""
-FURTHER = "further models"
-
-
-class BudgetStanding(NamedTuple):
-    """A day's budget as a ledger knows it, and what it has granted."""
-
-    granted: float
-    taken: float
-    """By all processes; the part that they have not spent is given back when they end."""
-    spent: Mapping[str, float]
-    """On each model."""
-
-
-class DayLedger(Protocol):
-    """Knows what is spent of the day's budgets by all processes that share them, whatever becomes of one."""
-
-    def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
-    ) -> BudgetStanding:
-        """Take so much more of a day's budget of ``most``, or give it back where ``change`` is below 0.
-
-        ``spent``: on each model, since the last time. What is taken is never brought above ``most``.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetTerms:
-    """A budget as the query says it."""
-
-    holder: str
-    """``backend gpu`` or ``node vehicle``."""
-    per_day: Amount
-    prices: Prices
-    day: DayRule
-
-    def __str__(self) -> str:
-        return f"{self.per_day} a day of {self.holder}"
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
-    """The spending of a budget, in its unit."""
-
-    holder: str
-    unit: str
-    per_day: float
-    spent: dict[str, float]
-    """By this process, on each model."""
-    spent_today: dict[str, float]
-    """On this day, by all processes that share the budget, on each model."""
-    left: float
-    """Today."""
-    until: datetime
-    """When the next day begins."""
+ASKED_AGAIN_S = 60.0
+"""A process that finds the day taken asks the ledger so often whether another has given back."""
 
 
 @dataclass(slots=True)
@@ -100,7 +55,7 @@ class DayBudget:
     def __init__(self, terms: BudgetTerms, ledger: DayLedger, now: Callable[[], datetime]) -> None:
         """``now``: the time of day."""
         self.terms, self._ledger, self._now = terms, ledger, now
-        self._day = terms.day.begin(now())
+        self._day, self._settled = terms.day.begin(now()), now()
         self._lease = self._reserved = 0.0
         """Taken from the ledger and not spent yet, and set aside for calls that are under way."""
         self._untold: dict[str, float] = {}
@@ -127,7 +82,8 @@ class DayBudget:
         spender = self._spender(node, now_s)
         spender.frequency.asked(now_s)
         left, share = self.left, self._share(node, now_s)
-        spender.saved = saved(spender.saved, share, max(SAVED_REQUESTS * share, dearest))
+        most = max(SAVED_REQUESTS * share, dearest)
+        spender.saved = max(saved(spender.saved, share, most), -most)
         return min(spender.saved, left)
 
     def loaded(self, node: str, cost: float, now_s: float) -> None:
@@ -135,32 +91,41 @@ class DayBudget:
         spender = self._spender(node, now_s)
         spender.load_cost, spender.loaded_at_s = cost, now_s
 
-    def reserve(self, estimate: float) -> bool:
-        """Set aside what a call is estimated to cost, if so much is left; ``pay`` must follow."""
+    def refusal(self, model: str, estimate: float) -> str:
+        """Why a call is not paid for."""
+        if estimate > self.left:
+            return f"{model}: {self.terms} is spent until {self.until:%Y-%m-%d %H:%M %Z}"
+        return f"{model}: {self.terms} does not pay for it now: its share of the day is used up"
+
+    def reserve(self, node: str, estimate: float) -> bool:
+        """Set aside what a call is estimated to cost, if so much is left; ``pay`` must follow where it is."""
         if estimate <= 0:
             return True
-        slack = ROUNDING * self.terms.per_day.value
-        if estimate > self.left + slack:
+        slack, spender = ROUNDING * self.terms.per_day.value, self._spenders.get(node)
+        if estimate > self.left + slack or (spender is not None and estimate > spender.saved + slack):
             return False
         self._reserved += estimate
         self._cover()
         if self._reserved > self._lease + slack:  # another process was faster
             self._reserved -= estimate
             return False
+        if spender is not None:
+            spender.saved -= estimate
         return True
 
     def pay(self, node: str, model: str, estimate: float, cost: float) -> None:
         """Note what a call for which ``estimate`` was reserved has cost; 0 for one that was not made."""
         self._turn()
-        self._reserved = max(self._reserved - max(estimate, 0.0), 0.0)
+        estimate = max(estimate, 0.0)
+        self._reserved = max(self._reserved - estimate, 0.0)
+        if node in self._spenders:
+            self._spenders[node].saved += estimate - max(cost, 0.0)
         if cost <= 0:
             return
         self._lease -= cost
         for told in (self._untold, self._spent):
             name = model if model in told or len(told) < MOST_NAMED else FURTHER
             told[name] = told.get(name, 0.0) + cost
-        if node in self._spenders:
-            self._spenders[node].saved -= cost
         self._cover()
 
     def close(self) -> None:
@@ -187,25 +152,32 @@ class DayBudget:
         return per_request(self.left, self.terms.day.left_s(self._now()), one, list(requesters.values()))
 
     def _cover(self) -> None:
-        """Take more of the day where what was taken is too little."""
+        """Take more of the day where what was taken is too little, if there is more."""
         short = self._reserved - self._lease
-        if short > 0:
+        if short > 0 and self._known.taken < self.terms.per_day.value:
             self._known = self._settle(max(short, self.terms.per_day.value / LEASES))
             self._lease += self._known.granted
 
     def _settle(self, change: float) -> BudgetStanding:
-        told, self._untold = self._untold, {}
+        told, self._untold, self._settled = self._untold, {}, self._now()
         return self._ledger.settle(self.terms.holder, self._day, change, self.terms.per_day.value, told)
 
     def _turn(self) -> None:
         """Begin the next day once it has come; a clock that is set back changes nothing."""
-        day = self.terms.day.begin(self._now())
+        now = self._now()
+        day = self.terms.day.begin(now)
         if day <= self._day:
+            if self._known.taken >= self.terms.per_day.value and self._is_long_ago(now):
+                self._known = self._settle(0.0)
             return
         self._day, self._lease, self._untold = day, 0.0, {}
         for spender in self._spenders.values():
-            spender.saved = min(spender.saved, 0.0)
+            spender.saved = 0.0
         self._known = self._settle(0.0)
+
+    def _is_long_ago(self, now: datetime) -> bool:
+        """Whether the ledger was asked so long ago that it may be asked again, by whatever clock."""
+        return abs((now - self._settled).total_seconds()) >= ASKED_AGAIN_S
 
 
 def _requester(spender: _Spender, now_s: float) -> Requester:

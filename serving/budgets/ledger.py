@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from serving.budgets.day_budget import FURTHER, MOST_NAMED, BudgetStanding
+from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetStanding
 from serving.common import files
 from serving.common.untrusted import decode
 from serving.errors import BadInput, Malformed

@@ -17,7 +17,7 @@ class CallWork(NamedTuple):
     processor_s: float = 0.0
     """Processor seconds of this machine, all threads together."""
     sent_bytes: float = 0.0
-    """Bytes that have left the machine."""
+    """Bytes over the wire, both ways."""
     joules: float | None = None
     """Energy that was measured; None: it is to be estimated."""
 
@@ -35,7 +35,7 @@ class Prices:
     """
 
     unit: str
-    """``Wh``, ``B`` or a currency."""
+    """``Wh``, ``B``, ``calls`` or a currency."""
     per_call: float = 0.0
     per_processor_s: float = 0.0
     per_gib: float = 0.0
@@ -52,6 +52,8 @@ class Prices:
         """The cost of work."""
         if self.unit == "B":
             return float(work.sent_bytes)
+        if self.unit == "calls":
+            return float(work.calls)
         paid = self.per_call * work.calls + self.per_processor_s * work.processor_s
         paid += self.per_gib * work.sent_bytes / BYTES_PER_GIB
         if not self.needs_energy:

@@ -2,5 +2,6 @@
 heard of networks, and the one way in for hostile bytes.
 
 Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
-``parent_process``, ``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``, ``engine_observer``.
+``retry_after``, ``parent_process``, ``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``,
+``engine_observer``.
 """

@@ -66,6 +66,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("check", ["check", "wrong.yaml"], "pydantic"),
     ("check, missing file", ["check", "none.yaml"], "pydantic"),
     ("check, misspelt model", ["check", "model.yaml"], "pydantic"),
+    ("check, endpoint without a budget", ["check", "endless.yaml"], "pydantic"),
     ("init, no camera", ["init", "--yes"], "pydantic"),
     ("init, misspelt word", ["init", "--yes", "--source", "clip.mp4", "--find", "mooving"], "pydantic"),
     ("run", ["run", "wrong.yaml"], "pydantic"),
@@ -119,6 +120,8 @@ def folder(tmp_path: Path) -> Path:
     looping_model(tmp_path, above=2)
     (tmp_path / "right.yaml").write_text(RIGHT)
     (tmp_path / "still.yaml").write_text(RIGHT.replace("model: endless", "model: endless, specialize: false"))
+    asks = "{endpoint: 'http://127.0.0.1:9/v1', name: a, labels: [car]}"
+    (tmp_path / "endless.yaml").write_text(RIGHT.replace("endless", asks))
     (tmp_path / "wrong.yaml").write_text(RIGHT.replace("nodes:", "noes:"))
     (tmp_path / "sinks.yaml").write_text("version: 1\nsinks: [{name: a, to: webhook, url: 'http://a'}]\n")
     (tmp_path / "model.yaml").write_text(RIGHT.replace("endless", "endles"))
@@ -162,6 +165,16 @@ def test_a_run_that_only_detects_and_tracks_imports_neither_graphs_nor_statistic
     status, found = imported(folder, ["run", "track.yaml"])
     assert status == 0
     assert found <= RUN
+
+
+def test_a_run_with_an_endpoint_imports_http_and_one_without_does_not(folder: Path) -> None:
+    write_clip(folder / "clip.mp4")
+    spec = "{endpoint: 'http://127.0.0.1:9/v1', name: a, labels: [car], budget: {calls_per_minute: 1}}"
+    (folder / "asks.yaml").write_text(RIGHT.replace("endless", spec))
+    status, found = imported(folder, ["run", "asks.yaml"])
+    assert status == 0
+    assert found <= RUN | NETWORKS | {"aiohttp"}
+    assert "aiohttp" in found
 
 
 def test_a_run_that_may_learn_imports_nothing_of_it_before_that_can_be_paid(folder: Path) -> None:

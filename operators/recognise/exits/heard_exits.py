@@ -230,7 +230,7 @@ class HeardExits:
     async def _tune(self, words: Collection[int] | None) -> None:
         took, artefact = ThreadTime(), self.artefact
         assert artefact is not None
-        work = partial(chosen, artefact, self._heard.now, self._spec, words, self.cut.seconds)
+        work = partial(chosen, artefact, self._heard.now, self._spec, words, self.cut.whole_s)
         try:
             found = await in_thread(took.of(work))
             if artefact is self.artefact:

@@ -63,5 +63,9 @@ class SceneRule:
 
 LOOK_RULE = LookRule()
 SCENE_RULE = SceneRule()
+PAID_LOOK_RULE = LookRule(look_every_s=1.0, recheck_s=8.0, longest_recheck_s=120.0)
+"""That of looks which are paid one by one."""
+PAID_SCENE_RULE = SceneRule(window_s=30.0, look_every_s=10.0, still_s=60.0)
+"""The same of whole frames."""
 REMEMBERED = 4096
 """Objects of a stream whose looks are kept: those that were seen last."""

@@ -77,7 +77,7 @@ class Objects:
     def answer(self, frame: Frame, regions: Sequence[Region], looked: Sequence[Region]) -> list[ObjectAnswer]:
         """Give every region the answer of its object; the last attribute of those ``looked`` at is the look.
 
-        Returns the conclusions of this frame.
+        An object that nobody has looked at yet is ``unknown``. Returns the conclusions of this frame.
         """
         _, objects = self._runs[frame.stream]
         concluded: list[ObjectAnswer] = []
@@ -93,6 +93,8 @@ class Objects:
         for region in regions:
             if region.track_id is not None:
                 region.attributes.append(self._published(objects, region.track_id, by_track.get(region.track_id)))
+            elif not any(region is each for each in looked):
+                region.attributes.append(self._recogniser.unanswered())
         return concluded
 
     def look(self, frame: Frame, region: Region, said: Attribute) -> Look:
@@ -141,8 +143,8 @@ class Objects:
         known = objects[track]
         if looked is None and known.published is not None:
             return known.published
-        assert known.belief is not None
-        assert known.pool is not None
+        if known.belief is None or known.pool is None:
+            return self._recogniser.unanswered()
         known.published = msgspec.structs.replace(
             self.answer_of(known.belief), provenance="track", looks=known.pool.looks
         )

@@ -10,7 +10,6 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import Literal
 
@@ -20,11 +19,10 @@ from msgspec.structs import replace
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
+from serving.common.retry_after import asked_for_s
 
 ANSWER_BYTES = 16 << 10
 """Read of an answer, so that its connection can be used again; one that is longer is closed."""
-MOST_PATIENCE_S = 3600.0
-"""A sink that asks for more time than that is asked again nevertheless."""
 SIGNATURE = "Sluice-Signature"
 AWAY = {429, 503}
 """Not now."""
@@ -124,24 +122,6 @@ def meaning(status: int) -> Literal["delivered", "refused", "failed", "away"]:
     if status in AWAY:
         return "away"
     return "failed" if status >= 500 or status in PASSING else "refused"
-
-
-def asked_for_s(retry_after: str | None, now_s: float) -> float:
-    """For how long a web server asks to be left alone, by its header ``Retry-After``: seconds, or a date.
-
-    ``now_s``: since the epoch. What is neither asks for nothing (RFC 9110, 10.2.3).
-
-    >>> [asked_for_s(said, now_s=0.0) for said in ("120", "Thu, 01 Jan 1970 00:01:00 GMT", "-1", "soon", None)]
-    [120.0, 60.0, 0.0, 0.0, 0.0]
-    """
-    said = (retry_after or "").strip()
-    if said.isascii() and said.isdigit():
-        return min(float(said[:9]), MOST_PATIENCE_S)
-    try:
-        at_s = parsedate_to_datetime(said).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-    return min(max(0.0, at_s - now_s), MOST_PATIENCE_S)
 
 
 def signature(secret: str, at_s: int, body: bytes) -> str:

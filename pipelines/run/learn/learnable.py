@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from cache_adapt.learned.specs import ExitCut
 from cache_adapt.learned.vocabulary import Vocabulary
-from operators.audits.roles import Roles
 from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_places import exit_places
 from pipelines.query.compiled import CompiledQuery
+from pipelines.query.models.model_cards import roles_of
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import ModelError
@@ -61,8 +61,10 @@ def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
     """ModelError where there can be no exits."""
     if spec.gallery is not None:
         raise ModelError("who is in a gallery may change: exits for it are learnt while streams run")
-    oracle = Roles.of(spec.model, lambda model: known.find(parse(model).model).card).oracle
-    if oracle not in spec.model:
+    oracle = roles_of(spec, known).oracle
+    if oracle in spec.endpoints:
+        raise ModelError(f"{oracle} is elsewhere: it has no layers here at which an exit could read")
+    if oracle not in spec.models:
         raise ModelError(f"exits are in {oracle}: list it as a model")
     entry = known.find(parse(oracle).model)
     cuts = [cut for cut in exit_places(entry, TRIED) if cut.share <= LAST]

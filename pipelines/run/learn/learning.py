@@ -79,7 +79,7 @@ def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, repo
     costs = network_costs(node.entry, [cut.tensor for cut in node.cuts], taken.items[:1])
     report(f"{name}: variants", 0.5)
     variant = fastest(node.entry, taken.items, node.vocabulary, artefacts_dir(), wanted.query.accuracy)
-    if variant is not None and variant.id in node.spec.model:
+    if variant is not None and variant.id in node.spec.models:
         variant = None
     report(f"{name}: exits", 0.7)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import probabilities
-from pipelines.environment import backend
+from pipelines.assembly.engine import engine_of
 from pipelines.query.compiled import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
 from pipelines.run.learn.picture_folder import PictureFolder
@@ -30,7 +30,7 @@ def pictured(wanted: CompiledQuery, nodes: Sequence[LearnableNode], folder: Path
 async def _pictured(
     wanted: CompiledQuery, nodes: Sequence[LearnableNode], shown: PictureFolder, report: OnProgress
 ) -> RecordedLooks:
-    engine = backend(wanted.catalogue)
+    engine = engine_of(wanted)
     await engine.start()
     taken = {each.spec.name: TakenLooks(each.vocabulary) for each in nodes}
     try:

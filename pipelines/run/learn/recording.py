@@ -11,11 +11,11 @@ from operators.base import Operator, make_ready
 from operators.inference import Inference
 from operators.recognise.classifier import Classifier
 from operators.recognise.whole_frame import WholeFrame
+from pipelines.assembly.engine import engine_of
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
 from pipelines.assembly.parts import frame_room
 from pipelines.assembly.recognise import looks
-from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.planning.planner import FirstListed
@@ -69,7 +69,7 @@ async def _recorded(
     wanted: CompiledQuery, nodes: Sequence[LearnableNode], options: RecordingOptions, report: OnProgress
 ) -> RecordedLooks:
     run = EmbeddedRun(capture_specs(wanted.query, limit=options.limit, hwaccel=options.hwaccel))
-    engine = backend(wanted.catalogue)
+    engine = engine_of(wanted)
     await engine.start()
     try:
         takers = {each.spec.name: _taker(each, engine) for each in nodes}

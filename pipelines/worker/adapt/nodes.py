@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cache_adapt.learned.kind import NodeNetwork
-from operators.audits.roles import Roles
 from pipelines.assembly.node_words import NodeWords
 from pipelines.query.dag import Dag
+from pipelines.query.models.model_cards import card_of, roles_of
 from pipelines.query.nodes import NOTHING_LEARNS, learns
 from pipelines.query.query_file import RecogniseNode
-from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput
-from serving.variants.variant import parse
 
 
 def adapted(dag: Dag, known: Catalogue) -> Mapping[str, NodeNetwork]:
@@ -25,11 +23,8 @@ def adapted(dag: Dag, known: Catalogue) -> Mapping[str, NodeNetwork]:
 
 
 def _network(spec: RecogniseNode, known: Catalogue) -> NodeNetwork:
-    def card_of(model: str) -> ModelCard:
-        return known.find(parse(model).model).card
-
-    oracle = Roles.of(spec.model, card_of).oracle
-    card = card_of(oracle)
+    oracle = roles_of(spec, known).oracle
+    card = card_of(spec, known, oracle)
     if spec.gallery is not None:
         return NodeNetwork(oracle, card.identity)
     words = NodeWords.of_classes(card, spec.min_confidence)

@@ -1,6 +1,5 @@
 """One budget of a day."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,30 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serving.budgets.amounts import Amount
-from serving.budgets.day_budget import SAVED_REQUESTS, BudgetStanding, BudgetTerms, DayBudget
+from serving.budgets.day_budget import ASKED_AGAIN_S, SAVED_REQUESTS, DayBudget
 from serving.budgets.days import DayRule
 from serving.budgets.prices import Prices
+from serving.budgets.terms import BudgetTerms
+from tests.serving.budgets.memory_ledger import MemoryLedger
 
 MIDNIGHT = datetime(2026, 6, 1, tzinfo=UTC)
 DAY_S = 86_400.0
-
-
-class MemoryLedger:
-    """A day in memory."""
-
-    def __init__(self) -> None:
-        self.days: dict[datetime, float] = {}
-        self.spent: dict[datetime, dict[str, float]] = {}
-
-    def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
-    ) -> BudgetStanding:
-        taken, known = self.days.get(day, 0.0), self.spent.setdefault(day, {})
-        granted = min(change, most - taken)
-        self.days[day] = taken + granted
-        for model, cost in spent.items():
-            known[model] = known.get(model, 0.0) + cost
-        return BudgetStanding(granted, self.days[day], dict(known))
 
 
 class Day:
@@ -45,7 +28,7 @@ class Day:
 
     def request(self, node: str, cost: float, dearest: float = 0.0) -> bool:
         """A frame for which a node would like to pay; returns whether it did."""
-        if self.budget.begins(node, self.now_s, dearest) < cost or not self.budget.reserve(cost):
+        if self.budget.begins(node, self.now_s, dearest) < cost or not self.budget.reserve(node, cost):
             return False
         self.budget.pay(node, "large", cost, cost)
         return True
@@ -103,7 +86,7 @@ def test_two_nodes_share_by_how_often_they_ask() -> None:
 
 def test_a_new_day_begins_at_midnight_and_what_was_saved_stays_behind() -> None:
     day = Day(hour=23)
-    assert day.budget.reserve(20.0)
+    assert day.budget.reserve("vehicle", 20.0)
     day.budget.pay("vehicle", "large", 20.0, 20.0)
     assert day.budget.left == pytest.approx(4.0)
     assert day.budget.report().until == MIDNIGHT + timedelta(days=1)
@@ -117,7 +100,7 @@ def test_a_new_day_begins_at_midnight_and_what_was_saved_stays_behind() -> None:
 
 def test_what_was_reserved_before_midnight_is_paid_by_the_new_day() -> None:
     day = Day(hour=23)
-    assert day.budget.reserve(10.0)
+    assert day.budget.reserve("vehicle", 10.0)
     day.now_s = DAY_S + 1
     day.budget.pay("vehicle", "large", 10.0, 12.0)
     assert day.budget.left == pytest.approx(12.0)
@@ -125,8 +108,8 @@ def test_what_was_reserved_before_midnight_is_paid_by_the_new_day() -> None:
 
 def test_a_call_that_was_not_made_costs_nothing() -> None:
     day = Day()
-    assert day.budget.reserve(24.0)
-    assert not day.budget.reserve(0.1)
+    assert day.budget.reserve("vehicle", 24.0)
+    assert not day.budget.reserve("vehicle", 0.1)
     day.budget.pay("vehicle", "large", 24.0, 0.0)
     assert day.budget.left == 24.0
     assert day.budget.report().spent == {}
@@ -138,7 +121,7 @@ def test_a_day_is_exceeded_by_no_more_than_estimates_were_wrong(calls: list[tupl
     day, spent, errors = Day(), dict[int, float](), dict[int, float]()
     for estimate, cost, later_s in calls:
         number = int(day.now_s // DAY_S)
-        if day.budget.reserve(estimate):
+        if day.budget.reserve("vehicle", estimate):
             day.budget.pay("vehicle", "large", estimate, cost)
             spent[number] = spent.get(number, 0.0) + cost
             errors[number] = errors.get(number, 0.0) + max(cost - estimate, 0.0)
@@ -152,3 +135,48 @@ def test_saving_is_bounded() -> None:
         day.now_s = float(second)
         may_cost = day.budget.begins("vehicle", day.now_s, 0.0)
     assert may_cost <= 1.01 * SAVED_REQUESTS * 24.0 / (DAY_S - 5000)
+
+
+def test_a_call_for_which_a_node_has_not_saved_is_refused_and_a_caller_that_is_no_node_has_the_day() -> None:
+    day = Day()
+    day.budget.begins("vehicle", 0.0, 0.0)
+    assert not day.budget.reserve("vehicle", 20.0)
+    assert "its share of the day is used up" in day.budget.refusal("large on gpu", 20.0)
+    assert day.budget.reserve("endpoint", 20.0)
+    assert not day.budget.reserve("endpoint", 5.0)
+    assert day.budget.refusal("large on gpu", 5.0).endswith("is spent until 2026-06-02 00:00 UTC")
+
+
+def test_two_calls_at_once_do_not_spend_the_same_share() -> None:
+    day = Day()
+    may_cost = day.budget.begins("vehicle", 0.0, 1.0)
+    assert day.budget.reserve("vehicle", may_cost)
+    assert not day.budget.reserve("vehicle", may_cost)
+    day.budget.pay("vehicle", "large", may_cost, 0.0)
+    assert day.budget.reserve("vehicle", may_cost), "a call that was not made gives its share back"
+
+
+def test_what_may_never_be_refused_takes_a_day_into_debt_and_no_further() -> None:
+    day = Day()
+    for second in range(1000):
+        day.now_s = float(second)
+        day.budget.begins("vehicle", day.now_s, 1.0)
+        assert day.budget.reserve("vehicle", 0.0)
+        day.budget.pay("vehicle", "small", 0.0, 1.0)
+    assert day.budget.left == 0.0
+    asked = day.ledger.asked
+    assert asked < 100, "a day that is taken is not asked for at every call"
+    day.now_s = DAY_S
+    assert day.budget.begins("vehicle", day.now_s, 0.0) > 0, "the next day owes nothing"
+
+
+def test_what_another_process_gives_back_is_found_within_a_minute() -> None:
+    day = Day()
+    other = DayBudget(day.budget.terms, day.ledger, lambda: MIDNIGHT + timedelta(seconds=day.now_s))
+    assert other.reserve("face", 24.0)
+    day.now_s = 60.0
+    assert not day.budget.reserve("vehicle", 24.0)
+    other.pay("face", "large", 24.0, 0.0)
+    other.close()
+    day.now_s += ASKED_AGAIN_S
+    assert day.budget.reserve("vehicle", 24.0)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from serving.budgets.amounts import Amount
-from serving.budgets.day_budget import LEASES, MOST_NAMED, BudgetTerms, DayBudget
+from serving.budgets.day_budget import LEASES, DayBudget
 from serving.budgets.days import DayRule
 from serving.budgets.ledger import FileLedger
 from serving.budgets.prices import Prices
+from serving.budgets.terms import MOST_NAMED, BudgetTerms
 from serving.errors import BadInput
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -29,7 +30,7 @@ def spend(spender: DayBudget, cost: float, calls: int = 1) -> int:
     """Returns how many calls were paid."""
     made = 0
     for _ in range(calls):
-        if spender.reserve(cost):
+        if spender.reserve("node", cost):
             spender.pay("node", "large on gpu", cost, cost)
             made += 1
     return made
@@ -60,8 +61,8 @@ def test_two_processes_share_a_day_and_never_exceed_it(tmp_path: Path) -> None:
     one.close()
     made += spend(other, 0.01, 100)
     assert made == 500
-    assert not other.reserve(0.01)
-    assert other.reserve(0.0), "what costs nothing may always be done"
+    assert not other.reserve("node", 0.01)
+    assert other.reserve("node", 0.0), "what costs nothing may always be done"
 
 
 def test_a_new_day_begins_with_all_of_it(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from operators.wire.schema import Notification, from_json
 from pipelines.observe.forward.delivery import MOST_FAILURES
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused, Sink
-from pipelines.observe.forward.webhook import MOST_PATIENCE_S, Endpoint, WebhookSink, asked_for_s, meaning
+from pipelines.observe.forward.webhook import Endpoint, WebhookSink, meaning
+from serving.common.retry_after import MOST_PATIENCE_S, asked_for_s
 from tests.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way

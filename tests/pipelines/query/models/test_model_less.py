@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.query.model_less import MOST_MODELS, with_models
+from pipelines.query.models.model_less import MOST_MODELS, with_models
 from pipelines.query.needs import needs_of
 from pipelines.query.query_file import DetectNode, RecogniseNode, read_draft
 from pipelines.query.yaml_file import read_yaml

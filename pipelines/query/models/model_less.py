@@ -38,7 +38,7 @@ def with_models(draft: Draft, catalogue: Catalogue, measured: KnownOf) -> tuple[
     found: dict[int, NodeSpec] = {}
     problems: list[Problem] = []
     for index, node in draft.nodes.items():
-        if isinstance(node, DetectNode | RecogniseNode) and (needs := needs_of(node.model)) is not None:
+        if isinstance(node, DetectNode | RecogniseNode) and (needs := needs_of(node.models)) is not None:
             try:
                 models = _models(node, needs, accuracy, catalogue, measured)
                 found[index] = node.model_copy(update={"model": models})

@@ -8,8 +8,10 @@ from pathlib import Path
 from operators.recognise.identities import identities
 from operators.wire.result import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
+from pipelines.query.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
+from pipelines.query.models.model_cards import card_of, roles_of
 from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from pipelines.query.zones import MaskSpec
@@ -17,7 +19,6 @@ from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, choices
 from serving.errors import BadInput, ModelError
-from serving.variants.variant import parse
 
 Words = tuple[str, ...] | None
 """The names that a node may give an object; None where they are not known."""
@@ -29,7 +30,7 @@ def model_problems(
     nodes: Mapping[int, NodeSpec], catalogue: Catalogue, masks: Sequence[MaskSpec] = ()
 ) -> list[Problem]:
     """Problems with models (unknown, unsuitable), galleries, and words of filters and masks that no model says."""
-    problems: list[Problem] = []
+    problems = list(_endpoint_problems(nodes))
     words: dict[str, Words] = {}
     for index, node in nodes.items():
         words[node.name], found = _check(("nodes", index), node, catalogue)
@@ -75,10 +76,8 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
 
 def _release_problems(path: KeyPath, node: RecogniseNode, catalogue: Catalogue) -> list[Problem]:
     """Answers go out early where the oracle runs anyway, so that they can be compared with its own."""
-    from operators.audits.roles import Roles  # brings numpy, which other queries do without
-
-    oracle = Roles.of(node.model, lambda model: catalogue.find(parse(model).model).card).oracle
-    if oracle in node.model:
+    oracle = roles_of(node, catalogue).oracle
+    if oracle in node.models:
         return []
     return [Problem(path, f"release is for the oracle: list {oracle!r} as a model, or set caches: true")]
 
@@ -95,16 +94,27 @@ def _cards(
 ) -> tuple[list[ModelCard], list[Problem]]:
     cards: list[ModelCard] = []
     problems: list[Problem] = []
-    for place, name in enumerate(node.model):
-        where = (*path, "model", place) if len(node.model) > 1 else (*path, "model")
+    for place, name in enumerate(node.models):
+        where = (*path, "model", place) if len(node.models) > 1 else (*path, "model")
         try:
-            card = catalogue.find(parse(name).model).card
+            card = card_of(node, catalogue, name)
         except ModelError as error:
             problems += [Problem(where, _unfound(name, node, line)) for line in str(error).splitlines()]
             continue
         cards.append(card)
         problems += [Problem(where, mismatch) for mismatch in _mismatches(card, node)]
     return cards, problems
+
+
+def _endpoint_problems(nodes: Mapping[int, NodeSpec]) -> Iterator[Problem]:
+    """Endpoints that are asked the same on other terms: which of them would hold?"""
+    first: dict[str, tuple[int, EndpointSpec]] = {}
+    for index, node in nodes.items():
+        for name, spec in (node.endpoints if isinstance(node, RecogniseNode) else {}).items():
+            before, terms = first.setdefault(name, (index, spec))
+            if terms != spec:
+                what = f"asks the endpoint of nodes[{before}] the same on other terms: say the same there and here"
+                yield Problem(("nodes", index, "model"), what)
 
 
 def _unfound(name: str, node: NodeSpec, message: str) -> str:

@@ -1,0 +1,180 @@
+"""A vision model behind an OpenAI-compatible endpoint, as the model of a recognise node: its keys and their bounds.
+
+Pictures of objects leave this machine only where the query says so in words.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from pipelines.query.secret_places import Placeholder, read_secret
+from serving.common.strict import Strict
+from serving.remote.endpoint.terms import (
+    UNKNOWN,
+    AnswerForm,
+    CallTerms,
+    Question,
+    TokenPrice,
+    VisionEndpoint,
+)
+
+MOST_LABELS = 100
+YES, YES_UNENCRYPTED = "yes, to this address", "yes, unencrypted, to this address"
+_MONEY = re.compile(r"(?P<amount>\d{1,9}(?:\.\d{1,6})?) *(?P<currency>[A-Z]{3})")
+
+
+def _split(address: str) -> SplitResult | None:
+    """The parts of an address; None for one that is none."""
+    try:
+        found = urlsplit(address)
+        _ = found.port
+    except ValueError:
+        return None
+    return found if found.scheme in ("http", "https") and found.hostname else None
+
+
+def _address(value: str) -> str:
+    found = _split(value)
+    if found is None or found.query or found.fragment or not value.isascii() or not value.isprintable():
+        raise ValueError("should be an address such as https://HOST/v1, to which /chat/completions is added")
+    if found.username is not None or found.password is not None:
+        raise ValueError("has a user or password: give a key in its place")
+    return value.rstrip("/")
+
+
+def _money(value: Any) -> Any:
+    if not isinstance(value, str) or _MONEY.fullmatch(value) is None:
+        raise ValueError("should be an amount with its currency, as 2.50 EUR")
+    return value
+
+
+def _labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    seen = set[str]()
+    for label in labels:
+        if label != label.strip() or not label.isprintable():
+            raise ValueError(f"{label!r} has white space around it, or characters without a glyph")
+        if label.casefold() == UNKNOWN:
+            raise ValueError(f"{UNKNOWN!r} is what everything else is called: leave it out")
+        if label.casefold() in seen:
+            raise ValueError(f"{label!r} is there twice")
+        seen.add(label.casefold())
+    return labels
+
+
+class EndpointBudget(Strict):
+    """The most that may be asked of an endpoint; each process counts its own. One of the keys is needed."""
+
+    calls_per_minute: int | None = Field(default=None, ge=1, le=100_000)
+    """Work in the background leaves half of them to frames."""
+    calls_per_day: int | None = Field(default=None, ge=1, le=10_000_000)
+    """A day is one of UTC."""
+    per_day: Annotated[str, BeforeValidator(_money)] | None = None
+    """The cost of a day's tokens at most, as ``2.50 EUR``; ``price`` says what one costs."""
+
+    @model_validator(mode="after")
+    def _some(self) -> EndpointBudget:
+        if self.calls_per_minute is None and self.calls_per_day is None and self.per_day is None:
+            raise ValueError("give calls_per_minute, calls_per_day or per_day: an endpoint is not asked without bounds")
+        return self
+
+
+class EndpointPrice(Strict):
+    """The price of a million tokens, in the currency of ``per_day``."""
+
+    given: float = Field(ge=0, le=1e6)
+    """Those of pictures and questions."""
+    answered: float = Field(ge=0, le=1e6)
+    """Those of answers."""
+
+
+Label = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class EndpointSpec(Strict):
+    """A vision model that another server runs, and the question that it is asked about each object."""
+
+    endpoint: Annotated[str, Field(max_length=500), AfterValidator(_address)]
+    """Its address, to which ``/chat/completions`` is added: ``https://vlm.example.com/v1``."""
+    name: str = Field(min_length=1, max_length=200)
+    """The model, as the server calls it."""
+    labels: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST_LABELS), AfterValidator(_labels)]
+    """The answers; everything else is ``unknown``."""
+    ask: str = Field(default="Which of these does the picture show: {labels}?", min_length=1, max_length=2000)
+    """The question; ``{labels}`` stands for the labels."""
+    key: Placeholder | None = None
+    """The secret that is shown to the server: ``${NAME}`` of the environment or ``${file:PATH}``."""
+    send_pictures: Literal["yes, to this address", "yes, unencrypted, to this address"] | None = None
+    """Lets pictures of objects leave this machine; not needed for an endpoint on it."""
+    budget: EndpointBudget
+    """The most that may be asked."""
+    price: EndpointPrice | None = None
+    """The price of tokens."""
+    answers: AnswerForm = "auto"
+    """How the server is bound to the labels: ``schema``, ``choice`` (vLLM's), or ``text``, by the prompt alone."""
+    confidence: float = Field(default=0.9, ge=0.05, le=1)
+    """The certainty of answers whose probability the server does not tell."""
+    detail: int = Field(default=336, ge=64, le=1024)
+    """The longer side of the pictures that are sent, pixels."""
+    timeout_ms: float = Field(default=30_000.0, ge=100, le=600_000)
+    """The longest that one attempt may take; an answer that comes after its frame is the object's later."""
+    in_flight: int = Field(default=4, ge=1, le=64)
+    """The most calls that are under way at once."""
+
+    @model_validator(mode="after")
+    def _allowed(self) -> EndpointSpec:
+        found = urlsplit(self.endpoint)
+        host, needed = found.hostname or "", YES if found.scheme == "https" else YES_UNENCRYPTED
+        if not is_loopback(host) and self.send_pictures not in (needed, YES_UNENCRYPTED):
+            said = "" if found.scheme == "https" else ", unencrypted"
+            raise ValueError(
+                f"pictures of objects would leave this machine for {host}{said}: where that is allowed, say "
+                f"send_pictures: {needed!r}"
+            )
+        if self.budget.per_day is not None and self.price is None:
+            raise ValueError("per_day needs a price: what a million tokens cost, as {given: 0.2, answered: 0.6}")
+        return self
+
+    @cached_property
+    def engine_name(self) -> str:
+        """The engine's name for it."""
+        return self.terms(None).name
+
+    def opened(self, where: str) -> VisionEndpoint:
+        """The endpoint with its key; raises BadInput where that is not to be had. ``where``: names the node."""
+        return self.terms(None if self.key is None else read_secret(self.key, Path(), f"{where}.key"))
+
+    def terms(self, key: str | None) -> VisionEndpoint:
+        """The endpoint, to be called with this key."""
+        budget = self.budget
+        calls = CallTerms(budget.calls_per_minute, budget.calls_per_day, self.in_flight, self.timeout_ms / 1000)
+        question = Question(self.ask.replace("{labels}", ", ".join(self.labels)), self.labels, self.answers)
+        return VisionEndpoint(
+            self.endpoint, self.name, question, calls, self._price(), key, self.detail, confidence=self.confidence
+        )
+
+    def _price(self) -> TokenPrice | None:
+        if self.price is None:
+            return None
+        money = _MONEY.fullmatch(self.budget.per_day or "")
+        if money is None:
+            return TokenPrice(self.price.given, self.price.answered, "")
+        return TokenPrice(self.price.given, self.price.answered, money["currency"], float(money["amount"]))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is the machine itself, by its name or address.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "::1", "10.0.0.1", "localhost.example.com")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,70 @@
+"""A budget as the query says it, what is told of it, and who keeps it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from serving.budgets.amounts import Amount
+from serving.budgets.days import DayRule
+from serving.budgets.prices import Prices
+
+MOST_NAMED = 100
+"""Models with spending of their own; that of further ones is told together."""
+FURTHER = "further models"
+
+
+class BudgetStanding(NamedTuple):
+    """A day's budget as a ledger knows it, and what it has granted."""
+
+    granted: float
+    taken: float
+    """By all processes; the part that they have not spent is given back when they end."""
+    spent: Mapping[str, float]
+    """On each model."""
+
+
+class DayLedger(Protocol):
+    """Knows what is spent of the day's budgets by all processes that share them, whatever becomes of one."""
+
+    def settle(
+        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+    ) -> BudgetStanding:
+        """Take so much more of a day's budget of ``most``, or give it back where ``change`` is below 0.
+
+        ``spent``: on each model, since the last time. What is taken is never brought above ``most``.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetTerms:
+    """A budget as the query says it."""
+
+    holder: str
+    """``backend gpu`` or ``node vehicle``."""
+    per_day: Amount
+    prices: Prices
+    day: DayRule
+
+    def __str__(self) -> str:
+        return f"{self.per_day} a day of {self.holder}"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """The spending of a budget, in its unit."""
+
+    holder: str
+    unit: str
+    per_day: float
+    spent: dict[str, float]
+    """By this process, on each model."""
+    spent_today: dict[str, float]
+    """On this day, by all processes that share the budget, on each model."""
+    left: float
+    """Today."""
+    until: datetime
+    """When the next day begins."""

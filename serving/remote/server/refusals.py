@@ -1,0 +1,67 @@
+"""Why a call is not answered, as the protocol's clients are told: a status, and one short line. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from serving.common.redaction import redact
+from serving.common.untrusted import printable
+from serving.errors import Malformed, ModelError, OutOfService, SluiceError, TooLate, Unavailable
+
+LONGEST = 400
+"""Characters of the line."""
+Status = Literal[
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "DEADLINE_EXCEEDED",
+    "UNAVAILABLE",
+    "INTERNAL",
+]
+HTTP: dict[Status, int] = {
+    "INVALID_ARGUMENT": 400,
+    "NOT_FOUND": 404,
+    "FAILED_PRECONDITION": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+"""The same over HTTP."""
+
+
+class NotServed(ModelError):
+    """The backend has no network of this name, or not in this version."""
+
+
+class BackendFull(SluiceError):
+    """As much is in flight as the backend takes."""
+
+
+def refusal(error: SluiceError) -> tuple[Status, str]:
+    """The status of a call that failed so, and the line for its client.
+
+    >>> refusal(BackendFull("64 requests are in flight"))
+    ('RESOURCE_EXHAUSTED', '64 requests are in flight')
+    """
+    line = printable(redact(" ".join(str(error).split())), LONGEST)
+    return _status(error), line
+
+
+def _status(error: SluiceError) -> Status:
+    match error:
+        case Malformed():
+            return "INVALID_ARGUMENT"
+        case NotServed():
+            return "NOT_FOUND"
+        case BackendFull():
+            return "RESOURCE_EXHAUSTED"
+        case TooLate():
+            return "DEADLINE_EXCEEDED"
+        case OutOfService() | Unavailable():
+            return "UNAVAILABLE"  # another backend may have it
+        case ModelError():
+            return "FAILED_PRECONDITION"
+        case _:
+            return "INTERNAL"

@@ -1,0 +1,115 @@
+"""Regions of shared memory that clients of this machine have made known: each belongs to the connection that did.
+
+They are opened by descriptor and never mapped, and every use looks at the size that they have then. Those whose name is
+gone are closed; those of ours whose owner has died lose their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from serving.common.tensors import Array
+from serving.errors import Malformed
+from serving.remote.protocol.owned_region import sweep
+from serving.remote.protocol.places import SharedPlace
+from serving.remote.protocol.region_file import RegionFile, open_region
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredRegion:
+    """A part of a region, under the name that its owner has given it."""
+
+    name: str
+    file: RegionFile
+    offset: int
+    """Bytes."""
+    size: int
+
+    def at(self, place: SharedPlace) -> int:
+        """Where in the file a place begins; Malformed where it is not within the part that was registered."""
+        if place.offset + place.size > self.size:
+            raise Malformed(
+                f"region {self.name}: {self.size} bytes are registered, {place.size} from {place.offset} on are used"
+            )
+        return self.offset + place.offset
+
+
+class RegisteredRegions:
+    """Those of all clients; used from one event loop."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._all: dict[tuple[str, str], RegisteredRegion] = {}
+        """By owner and name, the one that was used longest ago first."""
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def register(self, owner: str, name: str, key: str, offset: int, size: int) -> None:
+        """Open a region by its key; raises Malformed for a name that is taken, and for a region that is not so large.
+
+        Where there are too many, the one that was used longest ago is forgotten.
+        """
+        if (owner, name) in self._all:
+            raise Malformed(f"region {name}: this connection has registered one of this name already")
+        file = open_region(key)
+        if not 0 < size <= file.size - offset:
+            held = file.size
+            file.close()
+            raise Malformed(f"region {name}: it has {held} bytes, not {size} from {offset} on")
+        while len(self._all) >= self._most:
+            self._forget(next(iter(self._all)))
+        self._all[owner, name] = RegisteredRegion(name, file, offset, size)
+
+    def unregister(self, owner: str, name: str) -> None:
+        """Forget one of a connection's regions, or all of them where no name is given."""
+        for place in [(owner, name)] if name else [each for each in self._all if each[0] == owner]:
+            if place in self._all:
+                self._forget(place)
+
+    def of(self, owner: str, name: str) -> Iterator[RegisteredRegion]:
+        """Those of a connection, or the one of this name."""
+        return (each for (whose, called), each in self._all.items() if whose == owner and name in ("", called))
+
+    def sweep(self) -> None:
+        """Close those whose name is gone, after those whose owner is gone have lost theirs."""
+        sweep()
+        for place in [place for place, region in self._all.items() if region.file.left]:
+            self._forget(place)
+
+    def close(self) -> None:
+        for place in list(self._all):
+            self._forget(place)
+
+    def find(self, owner: str, name: str) -> RegisteredRegion:
+        """A region that is used now; Malformed where this connection has registered none of this name."""
+        region = self._all.pop((owner, name), None)
+        if region is None:
+            raise Malformed(f"region {name}: this connection has not registered it, or not used it for long")
+        self._all[owner, name] = region
+        return region
+
+    def _forget(self, place: tuple[str, str]) -> None:
+        with suppress(OSError):
+            self._all.pop(place).file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionsOfOne:
+    """The regions of one connection, for its requests."""
+
+    regions: RegisteredRegions
+    owner: str
+
+    def read(self, place: SharedPlace, into: Array) -> None:
+        region = self.regions.find(self.owner, place.region)
+        region.file.read(region.at(place), into)
+
+    def write(self, place: SharedPlace, array: Array) -> None:
+        """Copy an output to its place; Malformed where it does not fit."""
+        if array.nbytes > place.size:
+            raise Malformed(f"region {place.region}: an output of {array.nbytes} bytes does not fit {place.size}")
+        region = self.regions.find(self.owner, place.region)
+        region.file.write(region.at(place), array)
