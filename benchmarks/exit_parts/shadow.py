@@ -66,4 +66,4 @@ def _exits(entry: Entry, cuts: Sequence[ExitCut]) -> ExitsInUse:
     rows = ExitRows(taps, shares, words.of(shares), np.ones(SAMPLES, np.float32))
     found = fit(ORACLE, entry.card.identity, ExitsSpec(tuple(cuts), words, 0.9), rows).exits
     sure = [each.at(float(np.median(each.words(tap).errors))) for each, tap in zip(found, taps, strict=True)]
-    return ExitsInUse(1, ExitSet({each.tensor: each for each in sure}, words.labels), (), 0.0)
+    return ExitsInUse(1, ExitSet({each.tensor: each for each in sure}, words.labels), (), 0.0, 0, b"")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -60,6 +60,9 @@ class ExitsInUse:
     """One for each exit of the artefact; 0: it is not asked."""
     spared: float
     """Share of the network's work that they are expected to spare."""
+    version: int
+    data: bytes
+    """The artefact that they are of; there may be a newer one."""
 
     def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
         """Answer looks that ran on: the first exit that is sure does."""
@@ -174,7 +177,9 @@ class HeardExits:
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
         self._due = self._heard.taken + (EVERY if self.follows else self._heard.taken // 2)
-        self._work = asyncio.create_task(self._tune(words))
+        assert self.artefact is not None
+        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.whole_s)
+        self._work = asyncio.create_task(self._tune(self.artefact, work))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether exits spare so much more than those in use that these give way."""
@@ -185,11 +190,11 @@ class HeardExits:
         assert self.artefact is not None
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        return ExitsInUse(number, exits, choice.thresholds, choice.spared)
+        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data)
 
     def forget_heard(self) -> None:
         """Begin to hear anew."""
-        self._heard, self._due = AnswersHeard(), FIRST_TUNING
+        self._heard, self._due, self.found = AnswersHeard(), FIRST_TUNING, None
 
     def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
         """Go on with exits that were saved; returns those that were in use for these words."""
@@ -227,10 +232,8 @@ class HeardExits:
     def _place(self, tensor: str) -> int:
         return next(place for place, cut in enumerate(self._spec.cuts) if cut.tensor == tensor)
 
-    async def _tune(self, words: Collection[int] | None) -> None:
-        took, artefact = ThreadTime(), self.artefact
-        assert artefact is not None
-        work = partial(chosen, artefact, self._heard.now, self._spec, words, self.cut.whole_s)
+    async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None]) -> None:
+        took = ThreadTime()
         try:
             found = await in_thread(took.of(work))
             if artefact is self.artefact:

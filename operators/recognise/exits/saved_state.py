@@ -36,7 +36,7 @@ class SpecialisedState(msgspec.Struct, forbid_unknown_fields=True):
     """The digest of the oracle's words: where they have changed, as after an identity was enrolled, nothing holds."""
     version: Annotated[int, Meta(ge=0)] = 0
     artefact: Annotated[bytes, Meta(max_length=MOST_ARTEFACT_BYTES)] = b""
-    """The newest exits; empty: none have come."""
+    """The exits that are in use, else the newest; empty: none have come."""
     in_use: SavedExits | None = None
     """None: nothing of the stream's own answers."""
 

@@ -179,7 +179,8 @@ class SpecialisedStream:
             return replace(self._saved, weg=self.weg.state, account=self.account)
         used, subject = self.in_use, self._subject
         saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
-        version, data = (0, b"") if self._tuned is None else (self._tuned.version, self._tuned.data)
+        exits = used or self._tuned
+        version, data = (0, b"") if exits is None else (exits.version, exits.data)
         if len(data) > MOST_ARTEFACT_BYTES:  # more than a message holds: they are made anew there
             version, data, saved = 0, b"", None
         return SpecialisedState(

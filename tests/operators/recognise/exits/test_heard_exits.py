@@ -182,6 +182,9 @@ async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_on
     await known.settled()
     assert known.found is None
     assert known.cut.budget.spent["training"] > 0
+    known.found = ExitChoice((0.1, 0.1), None, 0.2)
+    known._take(exits(200))
+    assert known.found is None, "thresholds of others"
     assert not known.tuning_is_due, "they are heard anew"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -93,7 +94,7 @@ async def test_other_exits_have_another_edition_and_bring_those_back_who_have_le
     assert shared.edition("cam") == 1
     used = shared.in_use("cam")
     assert used is not None
-    shared._used = type(used)(used.number, used.exits, used.thresholds, spared=0.0)
+    shared._used = replace(used, spared=0.0)
     shared.leave("other", "they cost more than they save")
     crossing.maker.first = 1
     await crossing.until(lambda: shared.edition("cam") == 2, COLOURS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from operators.recognise.exits import specialised
@@ -184,7 +186,7 @@ async def test_better_exits_take_the_place_of_those_in_use_and_prove_themselves_
     crossing = await serving(crossing=Crossing(maker=Maker(first=60, versions=1)))
     used = stream(crossing).in_use
     assert used is not None
-    stream(crossing)._kept[used.number] = type(used)(used.number, used.exits, used.thresholds, spared=0.0)
+    stream(crossing)._kept[used.number] = replace(used, spared=0.0)
     crossing.maker.versions = 2
     for _ in range(400):
         await crossing.passing(BLUE_AND_GREEN, 5)
@@ -197,6 +199,19 @@ async def test_better_exits_take_the_place_of_those_in_use_and_prove_themselves_
     await crossing.passing(BLUE_AND_GREEN, 40)
     assert crossing.phase() == "trusted"
     assert crossing.plan().agreement.disagreements == 0
+
+
+async def test_another_worker_goes_on_with_the_exits_in_use_though_newer_ones_have_come() -> None:
+    crossing = await serving(crossing=Crossing(maker=Maker(first=60, versions=1)))
+    used = stream(crossing).in_use
+    assert used is not None
+    crossing.maker.versions = 2
+    await crossing.until(lambda: stream(crossing).tuned.version > used.version, BLUE_AND_GREEN)
+    assert stream(crossing).in_use is used
+    saved = stream(crossing).state()
+    assert (saved.version, saved.artefact) == (used.version, used.data)
+    assert saved.in_use is not None
+    assert tuple(saved.in_use.thresholds) == used.thresholds
 
 
 async def test_streams_have_exits_of_their_own() -> None:
