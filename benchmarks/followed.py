@@ -29,6 +29,7 @@ from cache_adapt.learned.fit import fit
 from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
+from operators.recognise.exits.cut_oracle import LookSeconds
 from operators.recognise.exits.heard_exits import EVERY
 from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
 from operators.recognise.exits.tuning import chosen
@@ -136,7 +137,7 @@ def _hear(heard: AnswersHeard, shown: Shown, rows: ExitRows, number: int) -> Non
 def _tuned(shown: Shown, heard: AnswersHeard, tunings_ms: list[float]) -> NDArray[np.float64]:
     """The thresholds by what was heard; 0 where no exit pays."""
     began_s = time.thread_time()
-    choice = chosen(shown.artefact, heard.now, shown.spec, None, shown.whole_s)
+    choice = chosen(shown.artefact, heard.now, shown.spec, None, LookSeconds(shown.whole_s))
     tunings_ms.append(1e3 * (time.thread_time() - began_s))
     return np.zeros(len(shown.artefact.exits)) if choice is None else np.array(choice.thresholds)
 

@@ -1,8 +1,9 @@
 """The budget of learning: the one bound on what finding shortcuts, making them and checking them may cost. Pure.
 
 Trainings, audits in the background, opening a network with cuts and taking samples are paid before it is known whether
-they bring anything. Together they may cost a share of the processor seconds that the process has used. What takes a
-while, as a training, is not begun before it has used ``FIRST_S``: a process that ends soon would not see the gain.
+they bring anything. Together they may cost a share of the processor seconds that the process has used, and of the
+seconds that answers of other machines took. What takes a while, as a training, is not begun before ``FIRST_S`` were
+used: a process that ends soon would not see the gain.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Budget:
         ``used_s``: processor seconds that the process has used so far, as ``time.process_time`` tells them.
         """
         self.share, self._used_s = share, used_s
+        self._elsewhere_s = 0.0
         self._spent: dict[Expense, float] = {}
         self._reserved_s = 0.0
 
@@ -52,9 +54,14 @@ class Budget:
         return cls(share / (1 + share), used_s)
 
     @property
+    def used_s(self) -> float:
+        """Seconds that were used so far, here and elsewhere."""
+        return self._used_s() + self._elsewhere_s
+
+    @property
     def left_s(self) -> float:
         """Seconds that may be spent now; below 0 where work has cost more than was estimated."""
-        return self.share * self._used_s() - self.spent_s - self._reserved_s
+        return self.share * self.used_s - self.spent_s - self._reserved_s
 
     @property
     def spent_s(self) -> float:
@@ -64,6 +71,10 @@ class Budget:
     def spent(self) -> Mapping[Expense, float]:
         """Seconds spent, by what they were spent on."""
         return self._spent
+
+    def used_elsewhere(self, seconds: float) -> None:
+        """Note seconds that answers of another machine took, which shortcuts here may come to spare."""
+        self._elsewhere_s += seconds
 
     def may_spend(self, estimate_s: float) -> bool:
         """Whether work of about so many seconds may begin; where none are left, not even work that costs nothing."""
@@ -76,7 +87,7 @@ class Budget:
 
     def may_reserve(self, estimate_s: float) -> bool:
         """Whether so many seconds can be set aside now for work that takes a while."""
-        return self._used_s() >= FIRST_S and self.may_spend(estimate_s)
+        return self.used_s >= FIRST_S and self.may_spend(estimate_s)
 
     def reserve(self, estimate_s: float) -> bool:
         """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""

@@ -32,7 +32,7 @@ from operators.frames.codec import (
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.audits import trials
-from operators.recognise.exits import kinds, released, tapped
+from operators.recognise.exits import followed_runs, kinds, tapped
 from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
@@ -176,7 +176,7 @@ SAID = {
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"of a stream, or of all, were heard | *{tapped.KEPT}* |",
-        f"| *{released.MOST_RUNS}* for each node with `caches: release` |",
+        f"| *{followed_runs.MOST_RUNS}* for each node with `caches: release` or an oracle elsewhere |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each makes at most "
         f"{architectures.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "

@@ -19,12 +19,15 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
+from operators.recognise.exits.lent_cuts import LentCuts
+from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.exits.released import ReleasedLooks
 from operators.recognise.looks import Looks, Networks, without
@@ -64,6 +67,8 @@ class ChainNetworks:
     """Whether answers go out early, and all looks run on."""
     late: LateLooks | None = None
     """The oracle is elsewhere: its looks come when they can."""
+    crossings: Crossings | None = None
+    """None: all networks are here."""
 
     @property
     def kinds(self) -> Sequence[ExitKind]:
@@ -80,13 +85,13 @@ class Chain:
         self._rule, self._listeners = terms.rule, terms.listeners
         shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
         self._shortcuts = {each.key: each for each in shortcuts}
-        second = CropLooks(networks.recogniser, networks.costs, terms.budget)
+        second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
-        self._exits = self._released = None
+        self._exits, self._through = None, None
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases)
-            self._released = ReleasedLooks(self._exits) if networks.releases else None
-        looks = Networks(networks.recogniser, networks.variants, self._exits, self._released, networks.late)
+            self._through = _through(self._exits, networks)
+        looks = Networks(networks.recogniser, networks.variants, self._exits, self._through, networks.late)
         self._looks = Looks(looks, self._auditor, objects)
         self._streams = Streams(self._fresh)
 
@@ -122,6 +127,8 @@ class Chain:
         if not regions:
             return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision)), ()
         await make_image(frame)
+        if self._networks.crossings is not None:
+            self._networks.crossings.looked(len(regions))
         looked = await self._looks.at(stream, frame, regions, call)
         regions = without(regions, looked.missing)
         given = Counter(region.attributes[-1].provenance for region in regions)
@@ -156,8 +163,8 @@ class Chain:
 
     async def settled(self) -> None:
         """Return when nothing is being opened, tuned, or run on."""
-        if self._released is not None:
-            await self._released.settled()
+        if self._through is not None:
+            await self._through.runs.settled()
         if self._networks.cut is not None:
             await self._networks.cut.settled()
         for kind in self._networks.kinds:
@@ -170,8 +177,8 @@ class Chain:
         await self._auditor.close(within_s)
         if self._networks.late is not None:
             await self._networks.late.close()
-        if self._released is not None:
-            await self._released.close()
+        if self._through is not None:
+            await self._through.runs.close()
         for kind in self._networks.kinds:
             kind.close()
         if self._networks.cut is not None:
@@ -302,7 +309,7 @@ class Chain:
         plan = node_plan(self._audited(shortcut), audit)
         if shortcut.kind == "specialised" and stream.standing is not None and stream.timeline is not None:
             return msgspec.structs.replace(plan, specialization=specialization(stream.timeline, stream.standing))
-        if self._released is not None and self._networks.shared is not None:
+        if self._networks.releases and self._networks.shared is not None:
             early_s = round(self._networks.shared.account(stream.name).seconds.early, 3)
             plan = msgspec.structs.replace(plan, early_s=early_s)
         return msgspec.structs.replace(plan, reason=silent)
@@ -319,3 +326,10 @@ class Chain:
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"
+
+
+def _through(exits: NodeExits, networks: ChainNetworks) -> ReleasedLooks | LentLooks | None:
+    """How looks go through the exits of a node; None: they leave, or run on, in one network."""
+    if isinstance(networks.cut, LentCuts):
+        return LentLooks(exits, networks.cut, networks.recogniser)
+    return ReleasedLooks(exits) if networks.releases else None

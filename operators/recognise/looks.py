@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
@@ -14,14 +14,23 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.exits.node_exits import NodeExits
-from operators.recognise.exits.released import ReleasedLooks
+from operators.recognise.exits.node_exits import LookPlan, NodeExits
 from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.variants import VariantShortcut
 
 UNPAID = "its audits may cost nothing"
+
+
+class LooksThrough(Protocol):
+    """Makes looks through exits."""
+
+    async def look(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
+    ) -> bool:
+        """Append a look to every region; False where the network with exits fails."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,8 +41,8 @@ class Networks:
     variants: Sequence[VariantShortcut]
     exits: NodeExits | None = None
     """None: the oracle runs as a whole."""
-    released: ReleasedLooks | None = None
-    """Answers go out early, and all looks run on; None: looks leave where they are answered."""
+    through: LooksThrough | None = None
+    """How looks go through exits; None: they leave, or run on, in one network."""
     late: LateLooks | None = None
     """The oracle is elsewhere and answers when it can; None: a look is an answer, or the frame fails."""
 
@@ -99,7 +108,7 @@ class Looks:
         """The oracle looks, through its exits where it has some; notes what was declined."""
         networks, (model, why) = self._networks, self._oracle_of(call)
         declined |= why
-        exits, through = networks.exits, networks.released or networks.exits
+        exits, through = networks.exits, networks.through or networks.exits
         plan = None
         if exits is not None and model == networks.recogniser.roles.oracle:
             declined |= exits.declined(stream, call)

@@ -3,5 +3,5 @@ the same parts here and close them again. Operators are built bottom-up, each by
 the one environment.
 
 Read in this order: ``parts``, ``engine``, ``environment``, ``registry``, ``node``, ``detect``, ``recognise``,
-``exits``, ``node_words``, ``planners``, ``tables``, ``choices``, ``trial``.
+``exits``, ``lenders``, ``node_words``, ``planners``, ``tables``, ``choices``, ``trial``.
 """

@@ -12,9 +12,12 @@ from cache_adapt.adaptation.targets import Subject
 from operators.recognise.chain import ChainNetworks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
-from operators.recognise.exits.specialised import SpecialisedStream
+from operators.recognise.exits.lent_cuts import Lender, LentCuts
+from operators.recognise.exits.specialised import SpecialisedStream, rules
+from operators.recognise.remote_reference import RemoteReference
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
+from pipelines.assembly.lenders import lending, lent_identity
 from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_files import learned_exits
 from pipelines.query.nodes import RecogniseNode, makes_caches, specializes, uses_caches
@@ -39,20 +42,21 @@ class NodeExitParts:
     environment: Environment
     audits: Audits
     learning: Learning
-    entry: Entry
-    """The oracle's."""
+    identity: str
+    """Digest of what the exits are trained on."""
     cut: CutOracle
 
     def stream(self, stream: str) -> SpecialisedStream:
         """The state of a stream that may come to have exits of its own."""
         made = partial(self.environment.observer.exits_made, stream, self.spec.name)
         words = (*self.networks.recogniser.names, UNKNOWN)
-        return SpecialisedStream(self.subject(stream), words, self.audits.rule.accuracy, self.tuned, made)
+        weg = rules(len(words), self.audits.rule.accuracy, isinstance(self.cut, LentCuts))
+        return SpecialisedStream(self.subject(stream), words, weg, self.tuned, made)
 
     def subject(self, stream: str) -> Subject:
         """The subject of a stream's exits; "": of those for all streams."""
         oracle = self.networks.recogniser.roles.oracle
-        return Subject(self.spec.name, oracle, self.entry.card.identity, self._words.digest, stream)
+        return Subject(self.spec.name, oracle, self.identity, self._words.digest, stream)
 
     def tuned(self, subject: Subject, there: ExitArtefact | None = None) -> HeardExits:
         """The exits that are made for it; ``there``: those that are there already."""
@@ -64,8 +68,8 @@ class NodeExitParts:
 
     @cached_property
     def _words(self) -> NodeWords:
-        recogniser = self.networks.recogniser
-        return NodeWords.of(self.entry.card, recogniser.names, recogniser.least_share)
+        recogniser, card = self.networks.recogniser, self.environment.engine.card(self.cut.oracle)
+        return NodeWords.of(card, recogniser.names, recogniser.least_share)
 
 
 def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:
@@ -77,17 +81,40 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
         return networks
     if oracle in spec.endpoints:  # it cannot be cut
         return networks
+    makes = makes_caches(spec)
+    if isinstance(environment.engine, RemoteReference):
+        return _lent(spec, networks, environment, audits, environment.engine)
     entry = learning.catalogue.find(parse(oracle).model)
     there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
-    makes = makes_caches(spec)
     if not (specializes(spec) or makes or there):
         return networks
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
-    parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
+
+
+def _lent(
+    spec: RecogniseNode,
+    networks: ChainNetworks,
+    environment: Environment,
+    audits: Audits,
+    reference: RemoteReference,
+) -> ChainNetworks:
+    """The same for an oracle on another machine: exits sit on a network of this one, if the node lists one."""
+    learning, makes, card = audits.learning, makes_caches(spec), environment.engine.card
+    found = None if learning is None else lending(networks.recogniser.roles, learning.catalogue)
+    if learning is None or found is None or networks.crossings is None or not (specializes(spec) or makes):
+        return networks
+    lender = Lender(found.model, partial(_lent_places, found.entry), weights(found.entry).stat().st_size)
+    cut = LentCuts(reference, lender, audits.budget, networks.crossings)
+    identity = lent_identity(card(found.model), card(reference.model))
+    parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut)
+    shared = SharedExits(cut, partial(parts.tuned, parts.subject("")), makes) if makes else None
+    special = SpecialisedExits(cut, parts.stream) if specializes(spec) else None
+    return replace(networks, cut=cut, specialised=special, shared=shared)
 
 
 def _there(entry: Entry, query: str, node: str) -> ExitArtefact | None:
@@ -106,3 +133,9 @@ def _places(entry: Entry, tensors: Sequence[str]) -> Sequence[ExitCut]:
 
     tried = [each.tensor for each in exit_places(entry) if each.tensor not in tensors]
     return cuts_at(entry, [*tensors, *tried[: max(0, len(PLACES) - len(tensors))]])
+
+
+def _lent_places(entry: Entry) -> Sequence[ExitCut]:
+    from pipelines.measure.exit_places import LENT_PLACES, exit_places
+
+    return exit_places(entry, LENT_PLACES)

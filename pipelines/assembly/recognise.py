@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
+from operators.recognise.audits.crossings import Crossings
 from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
@@ -17,12 +19,14 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
+from operators.recognise.remote_reference import RemoteReference
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.exits import with_exits
+from pipelines.assembly.lenders import runs_elsewhere
 from pipelines.query.dag import passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, takes_frame
 
@@ -56,10 +60,17 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
 
 
 def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:
+    roles = Roles.of(spec.models, environment.engine.card)
+    elsewhere = [model for model in roles.models if runs_elsewhere(model)]
+    if roles.oracle in elsewhere:
+        now_s, took = environment.clock.monotonic_s, audits.budget.used_elsewhere
+        environment = replace(environment, engine=RemoteReference(environment.engine, roles.oracle, now_s, took))
     recogniser, costs = looks(spec, environment), UnitCosts(environment.engine)
     variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
     late = LateLooks(recogniser, environment.clock) if recogniser.roles.oracle in spec.endpoints else None
-    networks = with_exits(spec, ChainNetworks(recogniser, costs, variants, late=late), environment, audits)
+    crossings = Crossings(audits.budget.share, elsewhere) if elsewhere else None
+    networks = ChainNetworks(recogniser, costs, variants, crossings=crossings, late=late)
+    networks = with_exits(spec, networks, environment, audits)
     objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
     if not variants and objects is None and networks.cut is None:
         return recogniser

@@ -13,6 +13,8 @@ from serving.graphs.taps import tap_grid
 
 PLACES = (0.32, 0.65)
 """As shares of the network's work: more than two cuts cost more than a third exit answers."""
+LENT_PLACES = (0.78, 1.0)
+"""The same in front of an oracle on another machine: what a lender's layers cost is little beside a look there."""
 
 
 def exit_places(entry: Entry, shares: Sequence[float] = PLACES) -> list[ExitCut]:

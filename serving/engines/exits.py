@@ -53,6 +53,8 @@ class RowPolicy:
     """None: nobody answers, all rows run on."""
     leaves: NDArray[np.bool_] | None = None
     """N: whether a row leaves at the exit that is sure of it; one that does not runs on to the end. None: all leave."""
+    to_end: bool = True
+    """Whether rows that run on go behind the last cut; False: another network answers them, their scores are zeros."""
 
     def check(self, model: str, cuts: Sequence[str], rows: int) -> None:
         """Raise ModelError where this is no policy for so many rows of a model with these cuts."""
@@ -80,6 +82,11 @@ class ExitResult:
     """N × classes: what that exit said; zeros where none was sure. No classes where the policy had no exits."""
     taps: Sequence[NDArray[np.float32]]
     """By cut, N × values; to be read of rows that ran on only. No values as long as an answer is early."""
+
+    def at(self, rows: NDArray[np.intp]) -> ExitResult:
+        """Some of the rows."""
+        taps = [tap[rows] for tap in self.taps]
+        return ExitResult(self.scores[rows], self.place[rows], self.left[rows], self.distribution[rows], taps)
 
     def as_list(self) -> list[Array]:
         """As an engine hands them over."""

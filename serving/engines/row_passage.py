@@ -26,6 +26,8 @@ class RowPassage:
         self._classes = [each.policy.exits.classes if each.policy and each.policy.exits else 0 for each in asked]
         count = self._spans[-1].stop
         self._place, self._left, self._leaves = [len(cuts)] * count, [False] * count, [True] * count
+        self._stops = [False] * count
+        """Rows that go no further than the last cut."""
         self._said = np.zeros((count, max(self._classes)), np.float32)
         self._lookers: list[dict[tuple[int, int], tuple[Exit, list[bool]]]] = [{} for _ in cuts]
         """By cut: who looks there, and at which rows; requests with the same exit are looked at together."""
@@ -37,9 +39,9 @@ class RowPassage:
     def hear(self, cut: int, there: Sequence[int], tap: NDArray[np.float32]) -> list[bool] | None:
         """Let the exits at a cut look at the rows that are there, as far as they are undecided.
 
-        ``tap``: one row for each that is there. Returns which of them leave; None: all run on.
+        ``tap``: one row for each that is there. Returns which of them go no further; None: all run on.
         """
-        news = False
+        news, stops = False, self._stops if cut == len(self._cuts) - 1 else ()
         for (_, classes), (exit_, mine) in self._lookers[cut].items():
             shown = [at for at, row in enumerate(there) if mine[row] and self._place[row] == len(self._cuts)]
             if not shown:
@@ -50,10 +52,11 @@ class RowPassage:
                     row, news = there[at], True
                     self._place[row], self._left[row] = cut, self._leaves[row]
                     self._said[row, :classes] = found.distribution[said]
-        if not news:
+        if news:
+            self._tell()
+        elif True not in stops:
             return None
-        self._tell()
-        leaving = [self._left[row] for row in there]
+        leaving = [self._left[row] or (bool(stops) and stops[row]) for row in there]
         return leaving if True in leaving else None
 
     def results(self, scores: Array, taps: Sequence[Array]) -> list[list[Array]]:
@@ -64,6 +67,8 @@ class RowPassage:
 
     def _enter(self, request: GroupRequest, rows: slice) -> None:
         policy = request.policy
+        if policy is not None and not policy.to_end:
+            self._stops[rows] = [True] * len(request.batch)
         if policy is None or policy.exits is None:
             return
         if policy.leaves is not None:

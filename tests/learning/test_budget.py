@@ -112,3 +112,12 @@ def test_learning_adds_no_more_than_its_share_to_what_the_rest_of_the_process_us
                 budget.spend("training", job_s)
                 used.seconds += job_s if own else 0.0
     assert budget.spent_s <= share * sum(rest_s) * (1 + 1e-9)
+
+
+def test_seconds_of_other_machines_count_as_used() -> None:
+    budget = Budget(SHARE, Used(FIRST_S - 5))
+    budget.used_elsewhere(4)
+    assert (budget.used_s, budget.reserve(0.1)) == (FIRST_S - 1, False)
+    budget.used_elsewhere(6)
+    assert budget.reserve(0.1)
+    assert budget.left_s == pytest.approx(SHARE * (FIRST_S + 5) - 0.1)

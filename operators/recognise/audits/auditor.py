@@ -58,12 +58,17 @@ class Auditor:
         stream.trials.frame(frame.media_time_s)
         self._conclude(stream, stream.trials)
 
-    def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, always: bool = False) -> bool:
+    @property
+    def most_looks(self) -> int:
+        """The most looks that an object has, once it is drawn."""
+        return 1 if self._objects is None else LOOK_RULE.most_looks
+
+    def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.
 
-        ``always``: the oracle makes all looks.
+        ``rate``: the share of the objects that are drawn; None: the audit's.
         """
-        rate, track = 1.0 if always else stream.audits.of(key).rate, region.track_id
+        rate, track = stream.audits.of(key).rate if rate is None else rate, region.track_id
         if self._objects is None:
             return self._coin(key, frame, region) < rate
         if track is None:
@@ -72,13 +77,16 @@ class Auditor:
             self._open(stream, key, track, shadow=False)
         return stream.trials.of(track, key) is not None
 
-    def looked(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], late: bool = False) -> None:
+    def looked(
+        self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], late: bool = False, room: bool = True
+    ) -> None:
         """Take looks with both answers, as far as the oracle was asked.
 
         ``late``: the shortcut's answers were out before, and may have led to a conclusion; see ``expects``.
+        ``room``: whether objects that are new could be drawn.
         """
         for look in looks:
-            audit = self._audit_of(stream, key, look, late)
+            audit = self._audit_of(stream, key, look, late, room)
             if audit is not None and look.reference is not None:
                 self._take(audit, self._both(look), partial(self._picture, look.frame, look.region))
 
@@ -87,9 +95,12 @@ class Auditor:
         """Whether second looks may cost anything at all: what is never audited may not answer."""
         return self._second.can_ever_pay
 
-    def expects(self, stream: NodeStream, key: str, regions: Sequence[Region]) -> Callable[[], None]:
-        """Note that the oracle has yet to answer for regions whose answers are out; call the result once it has."""
-        trials, tracks = stream.trials, [each.track_id for each in regions if each.track_id is not None]
+    def expects(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook]) -> Callable[[], None]:
+        """Take looks whose answers are out though the oracle has yet to answer; call the result once it has."""
+        trials, tracks = stream.trials, [each.region.track_id for each in looks if each.region.track_id is not None]
+        if self._objects is not None:
+            for look in looks:
+                self._of_track(stream, key, look, room=True)
         found = [trial for track in tracks if (trial := trials.of(track, key)) is not None]
         for trial in found:
             trial.pending += 1
@@ -149,11 +160,11 @@ class Auditor:
         """Finish waiting looks within the time, and give up the rest."""
         await self._second.close(within_s)
 
-    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook, late: bool) -> LookAudit | None:
+    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook, late: bool, room: bool) -> LookAudit | None:
         """Count a look that is over; what it is an audit of."""
         audit = stream.audits.of(key)
         if self._objects is not None:
-            return self._of_track(stream, key, look, room=True, late=late)
+            return self._of_track(stream, key, look, room, late)
         if not audit.uses_shortcut:
             audit.by_oracle()
             return LookAudit(stream, key, True, stream.trials)
@@ -161,7 +172,7 @@ class Auditor:
             assert look.reference is not None
             audit.by_oracle(named=self._recogniser.accepted(look.reference).label not in self._recogniser.nameless)
             return None
-        ticket = audit.by_shortcut(float(look.reference is None))
+        ticket = audit.by_shortcut(float(look.reference is None), room or look.reference is not None)
         return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
 
     def _is_named(self, answer: ObjectAnswer) -> bool:

@@ -12,6 +12,7 @@ from functools import partial
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
 from operators.background import Backlog, PendingLook
+from operators.recognise.audits.crossings import Crossings
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute, FrameId
 from serving.common.tensors import Image
@@ -32,14 +33,19 @@ class ModelCrop:
 
 
 class CropLooks:
-    """Those of one node; the budget of learning pays them."""
+    """Those of one node; the budget of learning pays them, and crossings those of networks on other machines."""
 
-    def __init__(self, recogniser: Recogniser, costs: UnitCosts, budget: Budget) -> None:
-        self._recogniser, self._costs, self._budget = recogniser, costs, budget
+    def __init__(
+        self, recogniser: Recogniser, costs: UnitCosts, budget: Budget, crossings: Crossings | None = None
+    ) -> None:
+        """``crossings``: None where all networks are here."""
+        self._recogniser, self._costs, self._budget, self._crossings = recogniser, costs, budget, crossings
         self._backlog: Backlog[ModelCrop, Attribute] = Backlog(self._look, "a second network cannot audit")
 
     def has_room(self, model: str, looks: int = 1) -> bool:
         """Whether so many more looks may be begun: there is room, and they can be paid."""
+        if self._crossings is not None and not self._crossings.may_cross(model, looks):
+            return False
         return self._backlog.has_room and self._budget.may_spend(looks * self._look_s(model))
 
     @property
@@ -49,6 +55,8 @@ class CropLooks:
     def hold(self, frame: FrameId, asked: ModelCrop, on_seen: Callable[[Attribute | None], None]) -> None:
         """Look once the frame is published; ``on_seen`` is called with None where the look is given up."""
         self._budget.spend("audits", self._look_s(asked.model))
+        if self._crossings is not None:
+            self._crossings.cross(asked.model, 1)
         self._backlog.hold(frame, [PendingLook(asked, on_seen, partial(on_seen, None))])
 
     def published(self, frame: FrameId) -> None:

@@ -27,14 +27,12 @@ class ExitAccount(msgspec.Struct):
         """Whether exits may be asked for."""
         return self.gap.is_over(self.looks)
 
-    def looked(self, answered: int, ended: int, whole_s: float, look_s: float) -> bool:
+    def looked(self, answered: int, ended: int, whole_s: float, own_s: float) -> bool:
         """Count looks while exits may answer; whether they have cost more than they saved for too long.
 
-        ``whole_s``: of a look of the oracle without cuts; ``look_s``: of one through the cut network.
+        ``whole_s``: of a look of the oracle without cuts; ``own_s``: of these looks, beyond the oracle's own.
         """
-        looks = answered + ended
-        own_s = looks * look_s - ended * whole_s
-        self.looks += looks
+        self.looks += answered + ended
         self.seconds.answered(ended, answered, whole_s, own_s)
         self.lost_s = max(0.0, self.lost_s + own_s - answered * whole_s)
         return self.lost_s > PATIENCE * whole_s > 0

@@ -1,4 +1,7 @@
-"""The oracle, cut at a few places, as the engine runs it: rows leave at exits, or run on and give their taps."""
+"""The network whose cuts exits sit on, as the engine runs it: rows leave at exits, or run on and give their taps.
+
+It is the oracle itself, or a *lender* where the oracle is on another machine (``lent_cuts``).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
@@ -30,6 +33,20 @@ CUT_SHARE = 0.04
 """Share of a look that cuts and taps take, until it is known."""
 
 
+class LookSeconds(NamedTuple):
+    """Costs of one look, in seconds."""
+
+    through: float
+    """The network that is cut, without its cuts."""
+    beyond: float = 0.0
+    """The network that answers what leaves at no exit, where that is another one."""
+
+    @property
+    def alone(self) -> float:
+        """The oracle's, without exits."""
+        return self.beyond or self.through
+
+
 class CutOracle:
     """One for a node. It is opened once somebody wants it and the budget of learning pays it."""
 
@@ -43,6 +60,8 @@ class CutOracle:
     ) -> None:
         """``places``: chooses the cuts, in a thread; ModelError where the network cannot be cut."""
         self.costs, self.budget, self.oracle = UnitCosts(engine), budget, oracle
+        self.network = oracle
+        """The network that is cut."""
         self.places: Sequence[ExitCut] = ()
         """The cuts, in dataflow order; none until it is open."""
         self._engine, self._find, self._weights_bytes = engine, places, weights_bytes
@@ -83,6 +102,23 @@ class CutOracle:
         return self.whole_s if found is None else found
 
     @property
+    def seconds(self) -> LookSeconds:
+        return LookSeconds(self.whole_s)
+
+    @property
+    def trial_s(self) -> float:
+        """Processor seconds that a look costs which goes through the cuts though it leaves nowhere."""
+        return CUT_SHARE * self.whole_s
+
+    def beyond_s(self, answered: int, ended: int) -> float:
+        """Seconds of looks through the cuts beyond those that the oracle alone takes for what ran on."""
+        return (answered + ended) * self.look_s - ended * self.whole_s
+
+    def may_audit(self, looks: int) -> bool:
+        """Whether an object with so many looks may be drawn for an audit."""
+        return True
+
+    @property
     def opening_s(self) -> float:
         return OPENING_S + BYTE_S * self._weights_bytes
 
@@ -96,15 +132,15 @@ class CutOracle:
         """Cut and load it; ModelError where that is not possible. Returns the processor seconds that it took."""
         took = ThreadTime()
         places = await in_thread(took.of(self._find))
-        name = await in_thread(took.of(partial(self._engine.add_cuts, self.oracle, [each.tensor for each in places])))
+        name = await in_thread(took.of(partial(self._engine.add_cuts, self.network, [each.tensor for each in places])))
         seconds = await self._engine.load(name)
         self._name, self.places = name, places
         return seconds + took.seconds
 
     def failed(self, error: SluiceError) -> None:
-        """It does not run: the oracle answers as a whole in this process."""
+        """It does not run: the oracle answers without exits in this process."""
         self._fault, self._name = str(error), None
-        log.warning("%s: no exits: %s", self.oracle, error)
+        log.warning("%s: no exits: %s", self.network, error)
 
     async def run(
         self,
@@ -115,7 +151,7 @@ class CutOracle:
     ) -> ExitResult:
         """Run pictures, each as far as it has to go; ``early``: see ``Inference.infer``."""
         assert self._name is not None
-        batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
+        batch, _ = await prepared(self._engine.card(self.network).input, crops)
         return ExitResult.of(await self._engine.infer(self._name, batch, urgency, early=early, policy=policy))
 
     async def settled(self) -> None:

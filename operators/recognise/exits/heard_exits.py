@@ -178,7 +178,7 @@ class HeardExits:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
         self._due = self._heard.taken + (EVERY if self.follows else self._heard.taken // 2)
         assert self.artefact is not None
-        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.whole_s)
+        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.seconds)
         self._work = asyncio.create_task(self._tune(self.artefact, work))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:

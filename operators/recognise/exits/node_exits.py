@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.exits.cut_oracle import CUT_SHARE, CutOracle
+from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.exits.tapped import TappedLooks, joined
 from operators.recognise.recogniser import Recogniser
@@ -47,6 +47,10 @@ class LookPlan:
     """Exits that prove themselves."""
     drawn: NDArray[np.bool_]
     """Looks that run on whatever exits say, for an audit."""
+    room: bool = True
+    """Whether an object that is new may be drawn."""
+    late: bool = False
+    """Whether the answers are out before the end's are there."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +108,12 @@ class NodeExits:
         if acting is None and not self._can_run_on(bool(wanted or used), len(regions)):
             return None
         shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
-        drawn = np.ones(len(regions), np.bool_)
+        drawn, room = np.ones(len(regions), np.bool_), cut.may_audit(self._auditor.most_looks)
         if acting is not None:
-            draws = partial(self._auditor.draws, stream, acting[0].key, frame, always=self._releases)
+            rate = 1.0 if self._releases else None if room else 0.0
+            draws = partial(self._auditor.draws, stream, acting[0].key, frame, rate=rate)
             drawn = np.array([draws(each) for each in regions], np.bool_)
-        return LookPlan(RowPolicy(None if acting is None else acting[1].exits, ~drawn), acting, shadows, drawn)
+        return LookPlan(RowPolicy(None if acting is None else acting[1].exits, ~drawn), acting, shadows, drawn, room)
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
@@ -127,7 +132,7 @@ class NodeExits:
         return True
 
     def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
-        return self._recogniser.crops(self.cut.oracle, frame, regions)
+        return self._recogniser.crops(self.cut.network, frame, regions)
 
     async def answers(self, plan: LookPlan, result: ExitResult) -> ExitLooks:
         """The answers of the exits and of the end."""
@@ -158,17 +163,21 @@ class NodeExits:
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
             both = zip(regions, looks.said, looks.ends, strict=True)
             looked = [AuditedLook(frame, *each, used.number) for each in both]
-            self._auditor.looked(stream, kind.key, looked, late=self._releases)
+            self._auditor.looked(stream, kind.key, looked, late=plan.late or self._releases, room=plan.room)
         if len(looks.ended):
             found = [look for look in looks.ends if look is not None]
             ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
             self._ran_on(stream, ended, plan)
         self.cut.budget.spend("samples", time.thread_time() - began_s)
 
-    def expects(self, stream: NodeStream, plan: LookPlan, regions: Sequence[Region]) -> Callable[[], None]:
-        """See ``Auditor``, for the exits that answer; there must be some."""
+    def expects(
+        self, stream: NodeStream, plan: LookPlan, frame: Frame, said: Iterable[tuple[Region, Attribute | None]]
+    ) -> Callable[[], None]:
+        """See ``Auditor``, for the exits that answer; there must be some. ``said``: by them, as far as it is out."""
         assert plan.acting is not None
-        return self._auditor.expects(stream, plan.acting[0].key, regions)
+        kind, used = plan.acting
+        looks = [AuditedLook(frame, region, answer, None, used.number) for region, answer in said]
+        return self._auditor.expects(stream, kind.key, looks)
 
     def declined(self, stream: NodeStream, call: Call) -> dict[str, str]:
         """Why exits do not answer that the decision allows."""
@@ -214,7 +223,7 @@ class NodeExits:
 
     def _can_run_on(self, wanted: bool, looks: int) -> bool:
         """Whether looks may go through the cuts, though none leaves: what that costs is paid."""
-        cost_s = CUT_SHARE * self.cut.whole_s * looks
+        cost_s = self.cut.trial_s * looks
         if not wanted or not self.cut.budget.may_spend(cost_s):
             return False
         self.cut.budget.spend("samples", cost_s)
@@ -225,7 +234,7 @@ class NodeExits:
         if self._releases:  # the query has asked for what that costs
             account.by_oracle(ended, whole_s)
             account.seconds.early += ended * max(look_s - whole_s, 0.0)
-        elif account.looked(answered, ended, whole_s, look_s):
+        elif account.looked(answered, ended, whole_s, self.cut.beyond_s(answered, ended)):
             kind.leave(stream.name, "they cost more than they save")
 
     def _ran_on(self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan) -> None:

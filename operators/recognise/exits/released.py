@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,15 +13,11 @@ import numpy as np
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.exits.followed_runs import FollowedRuns
 from operators.recognise.exits.node_exits import ExitLooks, LookPlan, NodeExits, give
 from serving.common.tensors import Array
 from serving.engines.exits import ExitResult
 from serving.errors import SluiceError, TooLate
-
-log = logging.getLogger(__name__)
-
-MOST_RUNS = 64
-"""Runs that have not ended though their answers are out; with so many, further answers wait for the end of theirs."""
 
 
 class ReleasedLooks:
@@ -30,15 +25,14 @@ class ReleasedLooks:
 
     def __init__(self, exits: NodeExits) -> None:
         self._exits = exits
-        self._runs: set[asyncio.Task[ExitLooks]] = set()
-        self._complained = False
+        self.runs = FollowedRuns("what exits have said early cannot be compared")
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
     ) -> bool:
         """See ``NodeExits.look``."""
         on = replace(plan, policy=replace(plan.policy, leaves=np.zeros(len(regions), np.bool_)))
-        if plan.acting is None or len(self._runs) >= MOST_RUNS:
+        if plan.acting is None or not self.runs.has_room:
             return await self._exits.look(stream, frame, regions, call, on)
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
         crops = self._exits.crops(frame, regions)
@@ -49,28 +43,16 @@ class ReleasedLooks:
         except asyncio.CancelledError:
             whole.cancel()
             raise
-        over = self._exits.expects(stream, on, regions)
-        if early.done():
-            for region, said in zip(regions, self._exits.early(on, ExitResult.of(early.result())), strict=True):
-                assert said is not None
+        answers = self._exits.early(on, ExitResult.of(early.result())) if early.done() else [None] * len(regions)
+        over = self._exits.expects(stream, on, frame, zip(regions, answers, strict=True))
+        for region, said in zip(regions, answers, strict=True):
+            if said is not None:
                 region.attributes.append(said)
         run = asyncio.create_task(self._follow(_Released(stream, frame, regions, on, over), whole))
         if not early.done():
             return await self._ended(run, regions)
-        self._runs.add(run)
-        run.add_done_callback(self._over)
+        self.runs.follow(run)
         return True
-
-    async def settled(self) -> None:
-        """Return when no run is under way whose answers are out."""
-        if self._runs:
-            await asyncio.wait(self._runs)
-
-    async def close(self) -> None:
-        """Give up runs whose answers are out: they are not compared."""
-        for run in self._runs:
-            run.cancel()
-        await self.settled()
 
     async def _ended(self, run: asyncio.Task[ExitLooks], regions: Sequence[Region]) -> bool:
         """Answer at the network's end; False where it failed."""
@@ -91,14 +73,6 @@ class ReleasedLooks:
             return answers
         finally:
             look.over()
-
-    def _over(self, run: asyncio.Task[ExitLooks]) -> None:
-        """A failure costs the comparison only: the answers are out. The first is logged; the next ones are alike."""
-        self._runs.discard(run)
-        error = None if run.cancelled() else run.exception()
-        if error is not None and not self._complained:
-            self._complained = True
-            log.warning("what exits have said early cannot be compared: %s", error)
 
 
 @dataclass(frozen=True)

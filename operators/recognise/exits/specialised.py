@@ -18,7 +18,6 @@ from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import MOST_ARTEFACT_BYTES, SavedExits, SpecialisedState
 from serving.errors import Malformed
-from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TEMPLATE = "exits"
 PROVABLE = 0.8
 """Share of the disagreement that the audit allows, at which exits aim: what hardly holds is proven late or never."""
 MOST_WINDOW, SOUGHT_EVERY = 480, 4
@@ -37,8 +35,11 @@ PROOF = 150
 
 
 @lru_cache(maxsize=16)
-def rules(words: int, accuracy: float) -> Adaptive:
-    """WEG's configuration for a node whose oracle says so many words, ``unknown`` among them."""
+def rules(words: int, accuracy: float, lent: bool = False) -> Adaptive:
+    """WEG's configuration for a node whose oracle says so many words, ``unknown`` among them.
+
+    ``lent``: the exits are in another network, and the oracle is on another machine.
+    """
     tolerance = 1 - accuracy
     config = WegConfig(
         classes=max(words, 2),
@@ -49,8 +50,8 @@ def rules(words: int, accuracy: float) -> Adaptive:
         proof=PROOF,
         sought_every=SOUGHT_EVERY,
     )
-    measured = dict.fromkeys(range(1, words + 1), expected.RATES)
-    return Adaptive(config, {TEMPLATE: Template(TEMPLATE, expected.COST, measured, expected.PASSED)})
+    template = expected.lent(words) if lent else expected.own(words)
+    return Adaptive(config, {template.name: template})
 
 
 class SpecialisedStream:
@@ -60,11 +61,11 @@ class SpecialisedStream:
         self,
         subject: Subject,
         words: tuple[str, ...],
-        accuracy: float,
+        weg: Adaptive,
         tuned: Callable[[Subject], HeardExits],
         made: Callable[[tuple[str, ...], bool], None],
     ) -> None:
-        """``tuned``: makes what has exits made and tunes them, once they are wanted.
+        """``weg``: see ``rules``; ``tuned``: makes what has exits made and tunes them, once they are wanted.
 
         ``made``: called with the classes of exits that were tuned, and whether they serve.
         """
@@ -72,7 +73,7 @@ class SpecialisedStream:
         self._name = f"stream {subject.stream}, node {subject.node}"
         self._tuned: HeardExits | None = None
         self._numbers = {word: number for number, word in enumerate(words)}
-        self.weg = Weg(rules(len(words), accuracy))
+        self.weg = Weg(weg)
         self.account = ExitAccount()
         self._kept: dict[int, ExitsInUse] = {}
         """The exits of the heads that WEG knows, by their numbers."""
@@ -104,7 +105,7 @@ class SpecialisedStream:
         state = self.weg.state
         head = state.head
         classes = tuple(self.words[each] for each in head.target.classes) if head else ()
-        template, reason = (TEMPLATE, None) if head else (None, self.reason)
+        template, reason = (expected.TEMPLATE, None) if head else (None, self.reason)
         return Standing(state.phase, state.epoch, template, classes, len(state.previous), self.account.seconds, reason)
 
     def answered(self, word: str, by_exit: bool, shadow: bool, number: int | None) -> None:

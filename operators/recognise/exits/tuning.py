@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from operators.recognise.exits import expected
+from operators.recognise.exits.cut_oracle import LookSeconds
 from operators.recognise.exits.tapped import HeardLook
 from specialization.rates import Rates, rates_of
 
@@ -60,9 +61,9 @@ def chosen(
     looks: Sequence[HeardLook],
     spec: ExitsSpec,
     words: Collection[int] | None,
-    whole_s: float,
+    seconds: LookSeconds,
 ) -> ExitChoice | None:
-    """The best exits of an artefact by these looks; None where none pay. ``whole_s``: of a look of the network."""
+    """The best exits of an artefact by these looks; None where none pay."""
     unknown = artefact.card.vocabulary.unknown
     heard = Heard(
         np.stack([each.errors for each in looks], axis=1),
@@ -73,7 +74,9 @@ def chosen(
         numbered(each.whom for each in looks),
     ).only(answers_of(words, unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
-    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, CUT_S, LOOKUP_S)
+    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], seconds.through, CUT_S, LOOKUP_S)
+    if seconds.beyond:
+        costs = replace(costs, through=costs.until[-1] + seconds.beyond, whole=seconds.beyond)
     found = tuned(heard, costs, spec.agreement)
     spared = 1 - 1 / found.speedup
     if spared < WORTH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
+from serving.engines.exits import ExitResult, RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
@@ -127,6 +129,26 @@ def test_where_all_leave_the_rest_does_not_run(cut, monkeypatch):
     (found,) = run(cut, [asked])
     check(found, asked.expected(), near)
     assert [tap.shape for tap in found.taps] == [tap[:3].shape for tap in alone().taps]
+
+
+def test_rows_that_another_network_answers_stop_at_the_last_cut_and_others_of_the_batch_run_on(cut, monkeypatch):
+    exits = at(Knows(0, frozenset({0})), Knows(1, frozenset({1})))
+    asked, others = Asked(range(4), exits, [True, True, False, True]), Asked([4, 5], exits)
+    policy = asked.request().policy
+    request = asked.request()._replace(policy=RowPolicy(policy.exits, policy.leaves, to_end=False))
+    stopped, ran_on = (ExitResult.of(each) for each in cut.run([request, others.request()], 8))
+    expected = asked.expected()
+    check(stopped, replace(expected, scores=np.zeros_like(expected.scores)), near)
+    check(ran_on, others.expected(), near)
+    unheard = request._replace(policy=RowPolicy(to_end=False))
+    cut.run([unheard], 8)
+    monkeypatch.setitem(cut._runs, (2, 4), None)
+    (alone_,) = (ExitResult.of(each) for each in cut.run([unheard], 8))
+    assert not alone_.left.any()
+    assert not alone_.scores.any()
+    assert alone_.place.tolist() == [2] * 4
+    for tap, other in zip(alone_.taps, expected.taps, strict=True):
+        near(tap, other)
 
 
 def test_a_request_that_is_decided_hears_early_and_once_before_the_next_exit_looks(cut):

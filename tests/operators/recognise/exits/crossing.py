@@ -22,7 +22,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
-from operators.recognise.exits.specialised import SpecialisedStream
+from operators.recognise.exits.specialised import SpecialisedStream, rules
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
@@ -153,7 +153,7 @@ class Crossing:
     def _stream(self, stream: str) -> SpecialisedStream:
         subject = Subject("type", "net", SHA, self.labels, stream)
         words, made = (*COLOURS, UNKNOWN), partial(self.heard.exits_made, stream, "type")
-        return SpecialisedStream(subject, words, self._accuracy, self.tuned, made)
+        return SpecialisedStream(subject, words, rules(len(words), self._accuracy), self.tuned, made)
 
     def _places(self) -> Sequence[ExitCut]:
         self.found_cuts += 1

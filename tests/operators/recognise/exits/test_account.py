@@ -11,9 +11,14 @@ WHOLE_S, CUT_S, SAVED_S = 0.01, 0.0103, 0.004
 """A look of the whole network, one that runs through the cut one to its end, and one of which all leave early."""
 
 
+def looked(account: ExitAccount, answered: int, ended: int, look_s: float) -> bool:
+    """Looks through the cut network, of so many seconds each."""
+    return account.looked(answered, ended, WHOLE_S, (answered + ended) * look_s - ended * WHOLE_S)
+
+
 def test_looks_that_leave_early_are_gained_and_lookups_are_lost() -> None:
     account = ExitAccount()
-    assert not account.looked(answered=6, ended=4, whole_s=WHOLE_S, look_s=0.6 * SAVED_S + 0.4 * CUT_S)
+    assert not looked(account, 6, 4, 0.6 * SAVED_S + 0.4 * CUT_S)
     seconds = account.seconds
     assert (account.looks, account.lost_s) == (10, 0.0)
     assert seconds.avoided == pytest.approx(6 * WHOLE_S)
@@ -23,7 +28,7 @@ def test_looks_that_leave_early_are_gained_and_lookups_are_lost() -> None:
 
 def test_exits_that_answer_nothing_are_left_by_the_time_that_they_have_cost_thirty_looks() -> None:
     account, looks = ExitAccount(), 0
-    while not account.looked(0, 1, WHOLE_S, CUT_S):
+    while not looked(account, 0, 1, CUT_S):
         looks += 1
     assert looks == pytest.approx(PATIENCE * WHOLE_S / (CUT_S - WHOLE_S), abs=2)
     assert account.seconds.saved == pytest.approx(-PATIENCE * WHOLE_S, rel=0.01)
@@ -32,9 +37,9 @@ def test_exits_that_answer_nothing_are_left_by_the_time_that_they_have_cost_thir
 def test_a_good_past_does_not_hide_a_bad_present() -> None:
     account = ExitAccount()
     for _ in range(1000):
-        assert not account.looked(1, 0, WHOLE_S, SAVED_S)
+        assert not looked(account, 1, 0, SAVED_S)
     assert account.lost_s == 0.0
-    assert any(account.looked(0, 1, WHOLE_S, CUT_S) for _ in range(1100))
+    assert any(looked(account, 0, 1, CUT_S) for _ in range(1100))
 
 
 def test_as_long_as_it_is_not_known_what_a_look_costs_nothing_is_left() -> None:
@@ -70,14 +75,14 @@ def test_exits_that_have_gained_may_be_asked_for_again_at_once() -> None:
 
 def test_what_they_have_lost_is_not_held_against_the_next_ones() -> None:
     account = ExitAccount()
-    while not account.looked(0, 1, WHOLE_S, CUT_S):
+    while not looked(account, 0, 1, CUT_S):
         pass
     account.left(gained=False)
-    assert not account.looked(0, 1, WHOLE_S, CUT_S)
+    assert not looked(account, 0, 1, CUT_S)
 
 
 def test_it_survives_a_restart() -> None:
     account = ExitAccount()
-    account.looked(3, 2, WHOLE_S, CUT_S)
+    looked(account, 3, 2, CUT_S)
     account.left(gained=False)
     assert msgspec.json.decode(msgspec.json.encode(account), type=ExitAccount) == account

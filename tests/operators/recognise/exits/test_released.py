@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from operators.frames.frame import Region
-from operators.recognise.exits import released
+from operators.recognise.exits import followed_runs
 from operators.recognise.exits.node_exits import TOGETHER
 from operators.testing import call, make_frame, make_region
 from serving.errors import OutOfService
@@ -174,7 +174,7 @@ async def test_a_run_that_fails_before_its_answers_is_answered_by_the_whole_netw
 
 
 async def test_with_many_runs_under_way_answers_wait_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "MOST_RUNS", 3)
+    monkeypatch.setattr(followed_runs, "MOST_RUNS", 3)
     held = Held()
     await held.trusted()
     for _ in range(3):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from operators.recognise.exits import expected
+from operators.recognise.exits.cut_oracle import LookSeconds
 from operators.recognise.exits.tapped import AnswersHeard, HeardLook, TappedLooks
 from operators.recognise.exits.tuning import HEDGE, WORTH, ExitChoice, answers_of, chosen
 from tests.cache_adapt.learned.taught import SPEC, exits, samples
@@ -32,7 +33,7 @@ def heard(objects: list[str], weight: float = 1.0) -> tuple[HeardLook, ...]:
 
 
 def of(looks: tuple[HeardLook, ...], words: tuple[int, ...] | None, whole_s: float = LOOK_S) -> ExitChoice:
-    found = chosen(exits(), looks, SPEC, words, whole_s)
+    found = chosen(exits(), looks, SPEC, words, LookSeconds(whole_s))
     assert found is not None
     return found
 
@@ -73,7 +74,7 @@ def test_an_exit_without_threshold_is_not_asked() -> None:
 def test_a_look_that_takes_no_longer_than_cuts_and_lookups_is_not_worth_it(made: tuple[HeardLook, ...]) -> None:
     spared = [of(made, None, look_s).spared for look_s in (1.0, 0.01, 0.003)]
     assert spared == sorted(spared, reverse=True)
-    assert chosen(exits(), made, SPEC, None, 0.001) is None
+    assert chosen(exits(), made, SPEC, None, LookSeconds(0.001)) is None
 
 
 def test_exits_that_spare_less_than_they_are_worth_are_not_used(
@@ -81,14 +82,14 @@ def test_exits_that_spare_less_than_they_are_worth_are_not_used(
 ) -> None:
     spared = of(made, None).spared
     monkeypatch.setattr("operators.recognise.exits.tuning.WORTH", spared + 0.001)
-    assert chosen(exits(), made, SPEC, None, LOOK_S) is None
+    assert chosen(exits(), made, SPEC, None, LookSeconds(LOOK_S)) is None
     monkeypatch.setattr("operators.recognise.exits.tuning.WORTH", spared)
-    assert chosen(exits(), made, SPEC, None, LOOK_S) is not None
+    assert chosen(exits(), made, SPEC, None, LookSeconds(LOOK_S)) is not None
 
 
 def test_looks_at_the_same_objects_tell_less_so_that_less_is_answered(made: tuple[HeardLook, ...]) -> None:
     alike = heard([str(each // 30) for each in range(600)])
-    found = chosen(exits(), alike, SPEC, None, LOOK_S)
+    found = chosen(exits(), alike, SPEC, None, LookSeconds(LOOK_S))
     assert found is None or found.spared < of(made, None).spared
 
 
