@@ -30,6 +30,11 @@ def artefacts_dir() -> Path:
     return cache_dir() or user_cache()
 
 
+def ledger_path(query: str) -> Path:
+    """The file that knows what was spent of a query's budgets on this day."""
+    return artefacts_dir() / "budgets" / f"{query}.json"
+
+
 def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
     """A model's figures on this machine, by its name; it raises ModelError for those that cannot be used."""
     from serving.variants.timings import measured as of

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.environment import backend
+from pipelines.environment import backend, ledger_path
 from pipelines.process.extras import need
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.endpoints import EndpointSpec
 from pipelines.query.nodes import RecogniseNode
+from serving.common.clock import SYSTEM
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ def engine_of(wanted: CompiledQuery, observer: EngineObserver = UNOBSERVED) -> B
     if not specs:
         return local
     need("aiohttp")
+    from serving.budgets.day_budget import DayBudget
+    from serving.budgets.ledger import FileLedger
     from serving.remote.endpoint.engine import EndpointEngine  # HTTP, which other queries do without
     from serving.remote.endpoint.vision_models import VisionModels
 
-    return EndpointEngine(local, VisionModels([spec.opened(where) for where, spec in specs]), observer)
+    ledger = FileLedger(ledger_path(wanted.query.name))
+    opened = [(spec.opened(where), DayBudget(spec.budget_terms(), ledger, SYSTEM.now)) for where, spec in specs]
+    return EndpointEngine(local, VisionModels(opened), observer)
 
 
 def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:

@@ -111,7 +111,7 @@ class BackendBudget(DayBudgetSpec):
 
     @model_validator(mode="after")
     def _is_priced(self) -> BackendBudget:
-        amount, given = self.amount, _amounts(self.price)
+        amount, given = self.amount, amounts(self.price)
         for key, value in given.items():
             if value.unit != amount.unit:
                 raise ValueError(f"price.{key} is {value}: give it in {amount.unit}, as per_day")
@@ -128,7 +128,7 @@ class BackendBudget(DayBudgetSpec):
     def prices(self) -> Prices:
         from serving.budgets.prices import Prices
 
-        return Prices(self.amount.unit, **{key: value.value for key, value in _amounts(self.price).items()})
+        return Prices(self.amount.unit, **{key: value.value for key, value in amounts(self.price).items()})
 
 
 class NodeBudget(BackendBudget):
@@ -153,6 +153,6 @@ class NodeBudget(BackendBudget):
         return replace(super().prices, watts=self.price.watts)
 
 
-def _amounts(price: BackendPrice) -> dict[str, Amount]:
+def amounts(price: BackendPrice) -> dict[str, Amount]:
     """The prices that are given, by their keys."""
     return {key: _parsed(value) for key, value in price if isinstance(value, str)}

@@ -6,28 +6,32 @@ Pictures of objects leave this machine only where the query says so in words.
 from __future__ import annotations
 
 import ipaddress
-import re
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from pipelines.query.budgets import BackendBudget, BackendPrice, WrittenAmount, amounts
 from pipelines.query.secret_places import Placeholder, read_secret
 from serving.common.strict import Strict
 from serving.remote.endpoint.terms import (
+    ON_ENDPOINT,
     UNKNOWN,
     AnswerForm,
     CallTerms,
     Question,
-    TokenPrice,
+    TokenPrices,
     VisionEndpoint,
 )
 
+if TYPE_CHECKING:
+    from serving.budgets.prices import Prices
+    from serving.budgets.terms import BudgetTerms
+
 MOST_LABELS = 100
 YES, YES_UNENCRYPTED = "yes, to this address", "yes, unencrypted, to this address"
-_MONEY = re.compile(r"(?P<amount>\d{1,9}(?:\.\d{1,6})?) *(?P<currency>[A-Z]{3})")
 
 
 def _split(address: str) -> SplitResult | None:
@@ -49,12 +53,6 @@ def _address(value: str) -> str:
     return value.rstrip("/")
 
 
-def _money(value: Any) -> Any:
-    if not isinstance(value, str) or _MONEY.fullmatch(value) is None:
-        raise ValueError("should be an amount with its currency, as 2.50 EUR")
-    return value
-
-
 def _labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     seen = set[str]()
     for label in labels:
@@ -68,30 +66,38 @@ def _labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels
 
 
-class EndpointBudget(Strict):
-    """The most that may be asked of an endpoint; each process counts its own. One of the keys is needed."""
+class EndpointPrice(BackendPrice):
+    """The cost of asking an endpoint."""
 
-    calls_per_minute: int | None = Field(default=None, ge=1, le=100_000)
-    """Work in the background leaves half of them to frames."""
-    calls_per_day: int | None = Field(default=None, ge=1, le=10_000_000)
-    """A day is one of UTC."""
-    per_day: Annotated[str, BeforeValidator(_money)] | None = None
-    """The cost of a day's tokens at most, as ``2.50 EUR``; ``price`` says what one costs."""
+    per_million_given: WrittenAmount | None = None
+    """The price of a million tokens of pictures and questions."""
+    per_million_answered: WrittenAmount | None = None
+    """The price of a million tokens of answers."""
+
+
+class EndpointBudget(BackendBudget):
+    """The most that may be spent at an endpoint in a day."""
+
+    price: EndpointPrice = EndpointPrice.model_construct()
+    """The cost of calls, in the unit of ``per_day``; bytes and calls need no price."""
 
     @model_validator(mode="after")
-    def _some(self) -> EndpointBudget:
-        if self.calls_per_minute is None and self.calls_per_day is None and self.per_day is None:
-            raise ValueError("give calls_per_minute, calls_per_day or per_day: an endpoint is not asked without bounds")
+    def _is_known(self) -> EndpointBudget:
+        if self.amount.kind == "energy" and not amounts(self.price):
+            raise ValueError("price is missing: nothing measures an endpoint's energy here: give per_call")
         return self
 
+    @property
+    def prices(self) -> Prices:
+        from serving.budgets.prices import Prices
 
-class EndpointPrice(Strict):
-    """The price of a million tokens, in the currency of ``per_day``."""
+        found = {key: value.value for key, value in amounts(self.price).items() if key in BackendPrice.model_fields}
+        return Prices(self.amount.unit, **found)
 
-    given: float = Field(ge=0, le=1e6)
-    """Those of pictures and questions."""
-    answered: float = Field(ge=0, le=1e6)
-    """Those of answers."""
+    @property
+    def tokens(self) -> TokenPrices:
+        found = {key.removeprefix("per_million_"): value.value for key, value in amounts(self.price).items()}
+        return TokenPrices(found.get("given", 0.0), found.get("answered", 0.0))
 
 
 Label = Annotated[str, Field(min_length=1, max_length=64)]
@@ -113,9 +119,9 @@ class EndpointSpec(Strict):
     send_pictures: Literal["yes, to this address", "yes, unencrypted, to this address"] | None = None
     """Lets pictures of objects leave this machine; not needed for an endpoint on it."""
     budget: EndpointBudget
-    """The most that may be asked."""
-    price: EndpointPrice | None = None
-    """The price of tokens."""
+    """The most that it may cost in a day."""
+    calls_per_minute: int | None = Field(default=None, ge=1, le=100_000)
+    """The most calls that a process makes in a minute; work in the background leaves half of them to frames."""
     answers: AnswerForm = "auto"
     """How the server is bound to the labels: ``schema``, ``choice`` (vLLM's), or ``text``, by the prompt alone."""
     confidence: float = Field(default=0.9, ge=0.05, le=1)
@@ -137,8 +143,6 @@ class EndpointSpec(Strict):
                 f"pictures of objects would leave this machine for {host}{said}: where that is allowed, say "
                 f"send_pictures: {needed!r}"
             )
-        if self.budget.per_day is not None and self.price is None:
-            raise ValueError("per_day needs a price: what a million tokens cost, as {given: 0.2, answered: 0.6}")
         return self
 
     @cached_property
@@ -152,20 +156,15 @@ class EndpointSpec(Strict):
 
     def terms(self, key: str | None) -> VisionEndpoint:
         """The endpoint, to be called with this key."""
-        budget = self.budget
-        calls = CallTerms(budget.calls_per_minute, budget.calls_per_day, self.in_flight, self.timeout_ms / 1000)
+        calls = CallTerms(self.calls_per_minute, self.in_flight, self.timeout_ms / 1000)
         question = Question(self.ask.replace("{labels}", ", ".join(self.labels)), self.labels, self.answers)
         return VisionEndpoint(
-            self.endpoint, self.name, question, calls, self._price(), key, self.detail, confidence=self.confidence
+            self.endpoint, self.name, question, calls, self.budget.tokens, key, self.detail, confidence=self.confidence
         )
 
-    def _price(self) -> TokenPrice | None:
-        if self.price is None:
-            return None
-        money = _MONEY.fullmatch(self.budget.per_day or "")
-        if money is None:
-            return TokenPrice(self.price.given, self.price.answered, "")
-        return TokenPrice(self.price.given, self.price.answered, money["currency"], float(money["amount"]))
+    def budget_terms(self) -> BudgetTerms:
+        """Its budget, which all nodes that ask it the same share."""
+        return self.budget.terms(f"endpoint {self.engine_name.removesuffix(ON_ENDPOINT)}", self.budget.prices)
 
 
 def is_loopback(host: str) -> bool:

@@ -169,7 +169,7 @@ def test_a_run_that_only_detects_and_tracks_imports_neither_graphs_nor_statistic
 
 def test_a_run_with_an_endpoint_imports_http_and_one_without_does_not(folder: Path) -> None:
     write_clip(folder / "clip.mp4")
-    spec = "{endpoint: 'http://127.0.0.1:9/v1', name: a, labels: [car], budget: {calls_per_minute: 1}}"
+    spec = "{endpoint: 'http://127.0.0.1:9/v1', name: a, labels: [car], budget: {per_day: 9 calls}}"
     (folder / "asks.yaml").write_text(RIGHT.replace("endless", spec))
     status, found = imported(folder, ["run", "asks.yaml"])
     assert status == 0

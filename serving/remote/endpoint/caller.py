@@ -6,13 +6,15 @@ import logging
 import random
 from itertools import count
 
+from serving.budgets.day_budget import DayBudget
 from serving.common.clock import Clock, sleep
 from serving.common.redaction import redact
 from serving.common.retrying import Backoff, Persistence
 from serving.common.untrusted import printable
 from serving.errors import Malformed, ModelError, Unavailable
 from serving.remote.endpoint.breaker import CallBreaker
-from serving.remote.endpoint.call_limits import CallLimits, cost, expected
+from serving.remote.endpoint.call_cost import CallCost, expected
+from serving.remote.endpoint.call_rate import CallRate
 from serving.remote.endpoint.connection import EndpointAnswer, EndpointConnection, NotReached
 from serving.remote.endpoint.question import body, manners
 from serving.remote.endpoint.reply import Reply, read_names, read_reply
@@ -38,12 +40,15 @@ class CallGivenUp(Unavailable):
 class EndpointCaller:
     """Used from one event loop."""
 
-    def __init__(self, endpoint: VisionEndpoint, spending: EndpointSpending, clock: Clock, rng: random.Random) -> None:
-        self._endpoint, self._spending, self._clock, self._rng = endpoint, spending, clock, rng
+    def __init__(self, endpoint: VisionEndpoint, budget: DayBudget, clock: Clock, rng: random.Random) -> None:
+        """``budget``: pays for every request."""
+        self._endpoint, self._budget, self._clock, self._rng = endpoint, budget, clock, rng
+        self.spending = EndpointSpending()
         calls = endpoint.calls
         self._connection = EndpointConnection(endpoint.url, endpoint.key, calls.timeout_s, calls.in_flight)
-        self._expected = expected(endpoint.question, endpoint.detail)
-        self._limits = CallLimits(calls, endpoint.price, cost(endpoint.price, self._expected))
+        usual = expected(endpoint.question, endpoint.detail)
+        self._cost = CallCost(budget.terms.prices, endpoint.tokens, usual)
+        self._rate = CallRate(calls.per_minute)
         self._breaker = CallBreaker(rng)
         self._persistence = Persistence(PAUSES, calls.attempts)
         self._manners = list(manners(endpoint.question.form))
@@ -54,9 +59,11 @@ class EndpointCaller:
         now_s = self._clock.monotonic_s()
         left_s = self._breaker.left_s(now_s)
         why = f"it is left alone for {left_s:.0f} s" if left_s else None
-        why = why or self._limits.refusal(now_s, self._clock.now().date(), background)
+        why = why or self._rate.refusal(now_s, background)
         if why is not None:
             raise NotPaid(why)
+        if (estimate := self._cost.estimate(0)) > self._budget.left:
+            raise NotPaid(self._budget.refusal(self._endpoint.model, estimate))
 
     async def names(self) -> list[str] | None:
         """The models that the endpoint lists, if any; Unavailable where it does not answer, ModelError for the key."""
@@ -115,13 +122,17 @@ class EndpointCaller:
 
         A request that was sent and has no answer may have been charged: so it is paid.
         """
+        name, estimate = self._endpoint.name, self._cost.estimate(len(request))
+        if not self._budget.reserve(name, estimate):
+            raise NotPaid(self._budget.refusal(self._endpoint.model, estimate))
         self._breaker.begin(self._clock.monotonic_s())
-        self._spending.calls += 1
-        reserved = paid = self._limits.begin()
+        self._rate.begin()
+        self.spending.calls += 1
+        paid = estimate
         try:
             answer = await self._connection.request("POST", "/chat/completions", request)
             reply = read_reply(answer.body) if answer.meaning == "answered" else None
-            paid = self._count(reply) if reply is not None else 0.0
+            paid = 0.0 if reply is None else self._counted(reply, len(request) + len(answer.body))
         except NotReached:
             paid = 0.0
             self._breaker.failed(self._clock.monotonic_s())
@@ -133,20 +144,20 @@ class EndpointCaller:
             self._breaker.failed(self._clock.monotonic_s())
             raise
         finally:
-            self._limits.end(reserved, paid)
-            self._spending.cost += paid
+            self._budget.pay(name, self._endpoint.model, estimate, paid)
+            self.spending.cost += paid
         if reply is not None:
             self._breaker.went_well()
         elif answer.meaning == "failed":
             self._breaker.failed(self._clock.monotonic_s())
         return answer, reply
 
-    def _count(self, reply: Reply) -> float:
-        """Count the tokens of an answer; returns what they cost."""
-        usage = reply.usage or self._expected
-        self._spending.given_tokens += usage.prompt_tokens
-        self._spending.answered_tokens += usage.completion_tokens
-        return cost(self._endpoint.price, usage)
+    def _counted(self, reply: Reply, wire_bytes: int) -> float:
+        """Count the tokens of an answer; returns the cost of its call."""
+        usage = reply.usage or self._cost.expected
+        self.spending.given_tokens += usage.prompt_tokens
+        self.spending.answered_tokens += usage.completion_tokens
+        return self._cost.of(usage, wire_bytes)
 
 
 def _said(answer: EndpointAnswer) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from serving.remote.endpoint.terms import TokenPrice
+from serving.budgets.amounts import Amount
 
 
 @dataclass
@@ -24,19 +24,19 @@ class EndpointSpending:
     given_tokens: int = 0
     answered_tokens: int = 0
     cost: float = 0.0
-    """In the price's currency; 0 where the query tells none."""
+    """In the unit of the budget."""
     seconds: float = 0.0
     """For which looks with an answer waited for it, all together."""
 
-    def told(self, price: TokenPrice | None) -> str:
+    def told(self, unit: str) -> str:
         """All of them in a line.
 
-        >>> EndpointSpending(3, 2, 1, 1, 0, 800, 12, 0.0009, 0.9).told(TokenPrice(1, 5, "EUR"))
+        >>> EndpointSpending(3, 2, 1, 1, 0, 800, 12, 0.0009, 0.9).told("EUR")
         '3 calls, 2 looks answered in 450 ms each (1 unlisted), 1 failed, 0 not paid; 800 + 12 tokens, 0.0009 EUR'
         """
-        each_ms = 1000 * self.seconds / max(1, self.answered)
-        cost = "" if price is None else f", {self.cost:.4g} {price.currency}".rstrip()
+        each_ms, cost = 1000 * self.seconds / max(1, self.answered), Amount(self.cost, unit)
         return (
             f"{self.calls} calls, {self.answered} looks answered in {each_ms:.0f} ms each ({self.unlisted} unlisted), "
-            f"{self.failed} failed, {self.refused} not paid; {self.given_tokens} + {self.answered_tokens} tokens{cost}"
+            f"{self.failed} failed, {self.refused} not paid; {self.given_tokens} + {self.answered_tokens} tokens"
+            + ("" if unit == "calls" else f", {cost}")
         )

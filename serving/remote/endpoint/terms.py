@@ -15,13 +15,13 @@ UNKNOWN = "unknown"
 """The answer to everything that is none of the labels."""
 NO_FILE = "elsewhere.onnx"
 """The card's file: there is none here."""
-PLACE = "endpoint"
-"""In the place of a backend in names of models: ``qwen2.5-vl-3b-1f2e3d on endpoint``."""
+ON_ENDPOINT = " on endpoint"
+"""The end of the engine's names: ``qwen2.5-vl-3b-1f2e3d on endpoint``."""
 
 
 def is_endpoint(model: str) -> bool:
     """Whether this is the engine's name for a vision model behind an endpoint."""
-    return model.endswith(f" on {PLACE}")
+    return model.endswith(ON_ENDPOINT)
 
 
 AnswerForm = Literal["auto", "schema", "choice", "text"]
@@ -42,11 +42,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class CallTerms:
-    """The bounds on calls. Each process counts its own."""
+    """The bounds on calls of one process."""
 
-    per_minute: int | None
-    per_day: int | None
-    """None: not bounded by this one."""
+    per_minute: int | None = None
+    """None: not bounded."""
     in_flight: int = 4
     timeout_s: float = 30.0
     """For one attempt."""
@@ -54,14 +53,11 @@ class CallTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPrice:
-    """The price of a million tokens."""
+class TokenPrices:
+    """The prices of a million tokens, in the unit of the budget."""
 
-    given: float
-    answered: float
-    currency: str
-    per_day: float | None = None
-    """The most that may be spent on a day; None: bounded by calls alone."""
+    given: float = 0.0
+    answered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +69,8 @@ class VisionEndpoint:
     model: str
     """As the server calls it."""
     question: Question
-    calls: CallTerms
-    price: TokenPrice | None = None
+    calls: CallTerms = CallTerms()
+    tokens: TokenPrices = TokenPrices()
     key: str | None = field(default=None, repr=False)
     detail: int = 336
     """The longer side of pictures, pixels."""
@@ -96,7 +92,7 @@ class VisionEndpoint:
     @property
     def name(self) -> str:
         """The engine's name for it: ``qwen2.5-vl-3b-1f2e3d on endpoint``."""
-        return f"{self._slug}-{self.sha256[:6]} on {PLACE}"
+        return f"{self._slug}-{self.sha256[:6]}{ON_ENDPOINT}"
 
     @property
     def _slug(self) -> str:

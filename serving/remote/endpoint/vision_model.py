@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from serving.budgets.day_budget import DayBudget
 from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array, Image
 from serving.common.threads import in_thread
@@ -18,7 +19,6 @@ from serving.errors import ModelError, SluiceError, Unavailable
 from serving.remote.endpoint.answer import is_listed, shares
 from serving.remote.endpoint.caller import EndpointCaller, NotPaid
 from serving.remote.endpoint.picture import data_url, without_padding
-from serving.remote.endpoint.spending import EndpointSpending
 from serving.remote.endpoint.terms import VisionEndpoint
 from serving.scheduling.requests import Urgency
 
@@ -31,10 +31,14 @@ MOST_WAITING = 64
 class VisionModel:
     """Used from one event loop."""
 
-    def __init__(self, endpoint: VisionEndpoint, clock: Clock = SYSTEM, rng: random.Random | None = None) -> None:
-        self.endpoint, self.card, self.spending = endpoint, endpoint.card(), EndpointSpending()
-        self._clock = clock
-        self._caller = EndpointCaller(endpoint, self.spending, clock, rng or random.Random())
+    def __init__(
+        self, endpoint: VisionEndpoint, budget: DayBudget, clock: Clock = SYSTEM, rng: random.Random | None = None
+    ) -> None:
+        """``budget``: pays for every request; closed with it."""
+        self.endpoint, self.card = endpoint, endpoint.card()
+        self._budget, self._clock = budget, clock
+        self._caller = EndpointCaller(endpoint, budget, clock, rng or random.Random())
+        self.spending = self._caller.spending
         self._turn = asyncio.Semaphore(endpoint.calls.in_flight)
         self._waiting = 0
         self._failing = False
@@ -70,10 +74,11 @@ class VisionModel:
         return [np.stack(rows) if rows else np.empty((0, len(self.card.classes)), np.float32)]
 
     async def close(self) -> None:
-        """Close its connections, and say what was spent."""
+        """Close its connections, give back what was not spent, and say what was."""
         await self._caller.close()
+        self._budget.close()
         if self.spending.calls or self.spending.refused:
-            log.info("%s: %s", self._where, self.spending.told(self.endpoint.price))
+            log.info("%s: %s", self._where, self.spending.told(self._budget.terms.per_day.unit))
 
     @property
     def _where(self) -> str:

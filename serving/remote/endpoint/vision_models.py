@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from serving.budgets.day_budget import DayBudget
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array
@@ -23,8 +24,9 @@ NEVER_AGAIN = 1 << 20
 class VisionModels:
     """Used from one event loop."""
 
-    def __init__(self, endpoints: Sequence[VisionEndpoint], clock: Clock = SYSTEM) -> None:
-        self._models = {each.name: VisionModel(each, clock) for each in endpoints}
+    def __init__(self, endpoints: Sequence[tuple[VisionEndpoint, DayBudget]], clock: Clock = SYSTEM) -> None:
+        """``endpoints``: each with the budget that pays for it."""
+        self._models = {each.name: VisionModel(each, budget, clock) for each, budget in endpoints}
 
     def __contains__(self, model: str) -> bool:
         return model in self._models

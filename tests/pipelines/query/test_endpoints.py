@@ -12,6 +12,7 @@ from pipelines.query.query_file import load_query
 from serving.catalogue.lookup import Catalogue
 from serving.common.redaction import redact
 from serving.errors import BadInput
+from serving.remote.endpoint.terms import TokenPrices
 from tests.pipelines.queries import write, write_model
 
 HEAD = """\
@@ -27,7 +28,7 @@ SPEC = {
     "endpoint": "'http://127.0.0.1:8000/v1'",
     "name": "qwen-vl",
     "labels": "[car, truck]",
-    "budget": "{calls_per_day: 100}",
+    "budget": "{per_day: 100 calls}",
 }
 
 
@@ -78,10 +79,14 @@ def test_a_local_model_may_be_listed_behind_it(tmp_path: Path, catalogue: Catalo
     ("changes", "why"),
     [
         ({"budget": None}, "budget: is missing"),
-        ({"budget": "{}"}, "not asked without bounds"),
-        ({"budget": "{per_day: 2 EUR}"}, "per_day needs a price"),
-        ({"budget": "{per_day: 2, calls_per_day: 1}"}, "2.50 EUR"),
-        ({"budget": "{calls_per_day: 0}"}, "calls_per_day"),
+        ({"budget": "{}"}, "per_day: is missing"),
+        ({"budget": "{per_day: 2 EUR}"}, "give one of per_call, per_gib, per_million_given"),
+        ({"budget": "{per_day: 2 Wh}"}, "nothing measures an endpoint's energy"),
+        ({"budget": "{per_day: 2 EUR, price: {per_million_given: 1 USD}}"}, "give it in EUR"),
+        ({"budget": "{per_day: 9 calls, price: {per_million_given: 1 EUR}}"}, "per_million_given"),
+        ({"budget": "{per_day: 2}"}, "give an amount with its unit"),
+        ({"budget": "{per_day: 0 calls}"}, "more than nothing"),
+        ({"calls_per_minute": "0"}, "calls_per_minute"),
         ({"labels": None}, "labels: is missing"),
         ({"labels": "[]"}, "labels"),
         ({"labels": "[car, Car]"}, "'Car' is there twice"),
@@ -154,7 +159,7 @@ def test_where_an_endpoint_does_not_belong_it_is_said(
 
 
 def test_two_nodes_that_ask_the_same_agree_on_its_terms(tmp_path: Path, catalogue: Catalogue) -> None:
-    other = NODE.replace("name: type", "name: kind").replace("MODEL", spec(budget="{calls_per_day: 5}"))
+    other = NODE.replace("name: type", "name: kind").replace("MODEL", spec(budget="{per_day: 5 calls}"))
     found = problems(tmp_path, catalogue, NODE.replace("MODEL", spec()) + other)
     assert len(found) == 1
     assert "the same on other terms" in found[0]
@@ -168,7 +173,7 @@ def test_another_question_makes_another_network(tmp_path: Path) -> None:
         (endpoint,) = node(path).endpoints.values()
         return endpoint.terms(None).sha256
 
-    assert digest() == digest(budget="{calls_per_day: 7}", timeout_ms="5000")
+    assert digest() == digest(budget="{per_day: 7 calls}", timeout_ms="5000")
     assert len({digest(), digest(ask="'What is it?'"), digest(labels="[car, bus]"), digest(name="other")}) == 4
 
 
@@ -185,3 +190,12 @@ def test_the_key_comes_from_its_place_and_shows_nowhere(tmp_path: Path, monkeypa
     (endpoint,) = node(path).endpoints.values()
     with pytest.raises(BadInput, match=r"node type: model\.key.*NO_SUCH_KEY"):
         endpoint.opened("node type: model")
+
+
+def test_its_budget_is_an_amount_with_prices_of_calls_and_tokens(tmp_path: Path) -> None:
+    price = "{per_call: 0.001 EUR, per_million_given: 0.2 EUR, per_million_answered: 0.6 EUR}"
+    path = write(tmp_path / "q.yaml", HEAD + NODE.replace("MODEL", spec(budget=f"{{per_day: 2 EUR, price: {price}}}")))
+    (endpoint,) = node(path).endpoints.values()
+    terms = endpoint.budget_terms()
+    assert str(terms).startswith("2 EUR a day of endpoint qwen-vl-")
+    assert (terms.prices.per_call, endpoint.terms(None).tokens) == (0.001, TokenPrices(0.2, 0.6))

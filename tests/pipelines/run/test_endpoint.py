@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,8 +31,7 @@ nodes:
       ask: "Is this one of {labels}?"
       labels: [car, person]
       key: ${VLM_KEY}
-      budget: {calls_per_day: 500, per_day: 1 EUR}
-      price: {given: 0.2, answered: 0.6}
+      budget: {per_day: 1 EUR, price: {per_million_given: 0.2 EUR, per_million_answered: 0.6 EUR}}
 """
 
 
@@ -90,18 +90,24 @@ def test_a_server_that_goes_away_costs_answers_and_no_frame(tmp_path: Path) -> N
 
 
 def test_a_small_model_here_answers_where_the_budget_is_spent(tmp_path: Path) -> None:
-    text = QUERY.replace("calls_per_day: 500", "calls_per_day: 2").replace(
-        "    model:\n      endpoint", "    model:\n      - endpoint"
-    )
-    text = text.replace("      name: tiny", "        name: tiny")
-    for key in ("ask", "labels", "key", "budget", "price"):
-        text = text.replace(f"      {key}:", f"        {key}:")
+    before, _, spec = QUERY.partition("    model:\n      ")
+    lines_of = re.sub(r"budget: .*", "budget: {per_day: 2 calls}", spec).splitlines()
+    text = before + "    model:\n      - " + "\n  ".join(lines_of) + "\n"
     with vision(by_shape) as server:
-        results, _ = run(tmp_path, server, text + "      - vehicle-type\n")
+        results, said = run(tmp_path, server, text + "      - vehicle-type\n")
     assert len(server.asked) == 2
     given = answers(results)
     assert {each["model"]["name"] for each in given} >= {"tiny-vl", "vehicle-type"}
     assert {each.get("looked") for each in given} >= {"oracle", "variant"}
+    assert "2 calls a day of endpoint tiny-vl-" in said.stderr
+
+
+def test_a_process_that_begins_anew_knows_what_the_day_has_spent(tmp_path: Path) -> None:
+    text = re.sub(r"budget: .*", "budget: {per_day: 3 calls}", QUERY)
+    with vision(by_shape) as server:
+        for _ in range(2):
+            run(tmp_path, server, text)
+        assert len(server.asked) == 3
 
 
 def test_check_asks_once_and_says_what_is_wrong(tmp_path: Path) -> None:

@@ -15,21 +15,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from serving.budgets.amounts import Amount
+from serving.budgets.day_budget import DayBudget
+from serving.budgets.days import DayRule
+from serving.budgets.prices import Prices
+from serving.budgets.terms import BudgetTerms, DayLedger
 from serving.common.clock import SystemClock, Timer
 from serving.errors import ModelError, Unavailable
 from serving.remote.endpoint.breaker import FAILURES
 from serving.remote.endpoint.reply import LARGEST_BYTES
-from serving.remote.endpoint.terms import CallTerms, Question, TokenPrice, VisionEndpoint
+from serving.remote.endpoint.terms import CallTerms, Question, TokenPrices, VisionEndpoint
 from serving.remote.endpoint.vision_model import VisionModel
 from serving.scheduling.requests import BACKGROUND, Urgency
 from tests.real.mosquitto import make_certificate
 from tests.real.vision import Asked, Said, Vision, vision
+from tests.serving.budgets.memory_ledger import MemoryLedger
 
 LABELS = ("car", "truck", "van")
 KEY = "sk-very-secret-0815"
 NOW = Urgency(0.0, droppable=True)
 """The frame is late already, and might be dropped."""
-ROOMY = CallTerms(None, 10_000)
+ROOMY = Prices("calls"), 10_000.0
 
 
 class Hasty(SystemClock):
@@ -54,9 +60,22 @@ def server() -> Iterator[Vision]:
 
 
 @asynccontextmanager
-async def model(server: Vision, clock: SystemClock | None = None, **terms: object) -> AsyncIterator[VisionModel]:
-    endpoint = VisionEndpoint(server.url, "tiny-vl", Question("Which?", LABELS), ROOMY, key=KEY, detail=64)
-    found = VisionModel(replace(endpoint, **terms), clock or Hasty(), random.Random(0))
+async def model(
+    server: Vision,
+    clock: SystemClock | None = None,
+    budget: tuple[Prices, float] = ROOMY,
+    ledger: DayLedger | None = None,
+    **terms: object,
+) -> AsyncIterator[VisionModel]:
+    """``budget``: prices, and the amount of a day."""
+    endpoint, (prices, per_day) = (
+        VisionEndpoint(server.url, "tiny-vl", Question("Which?", LABELS), key=KEY, detail=64),
+        budget,
+    )
+    paid = BudgetTerms("endpoint tiny-vl", Amount(per_day, prices.unit), prices, DayRule())
+    clock = clock or Hasty()
+    pays = DayBudget(paid, ledger or MemoryLedger(), clock.now)
+    found = VisionModel(replace(endpoint, **terms), pays, clock, random.Random(0))
     try:
         yield found
     finally:
@@ -75,8 +94,7 @@ async def test_each_picture_is_asked_about_and_answered_in_its_place(server: Vis
     server.answer = lambda asked: Said('{"label": "%s"}' % ("van" if asked.picture.mean() < 60 else "car"))
     shown = pictures(4)
     shown[2] //= 4
-    price = TokenPrice(0.5, 1.0, "EUR")
-    async with model(server, price=price) as found:
+    async with model(server, budget=(Prices("EUR"), 1.0), tokens=TokenPrices(0.5, 1.0)) as found:
         await found.load()
         output = await found.infer(shown, NOW)
         assert words(found, output) == ["car", "car", "van", "car"]
@@ -147,7 +165,7 @@ async def test_a_silent_server_is_given_up_and_then_left_alone(server: Vision) -
     go = threading.Event()
     server.answer = lambda asked: Said("car") if go.wait(20) else Said("")
     clock = Hasty()
-    async with model(server, clock, calls=CallTerms(None, 1000, timeout_s=0.1, attempts=FAILURES)) as found:
+    async with model(server, clock, calls=CallTerms(timeout_s=0.1, attempts=FAILURES)) as found:
         with pytest.raises(Unavailable, match=r"no answer within 0\.1 s"):
             await found.infer(pictures(), NOW)
         assert len(server.asked) == FAILURES
@@ -203,14 +221,14 @@ async def test_a_form_that_the_query_names_is_kept(server: Vision) -> None:
 
 
 async def test_no_call_is_made_beyond_the_budget(server: Vision) -> None:
-    async with model(server, calls=CallTerms(None, 2)) as found:
-        with pytest.raises(Unavailable, match="the 2 calls of the day are made"):
+    async with model(server, budget=(Prices("calls"), 2.0)) as found:
+        with pytest.raises(Unavailable, match="2 calls a day of endpoint tiny-vl is spent until 20"):
             await found.infer(pictures(3), NOW)
         assert (len(server.asked), found.spending.answered, found.spending.refused) == (2, 2, 1)
 
 
 async def test_background_work_leaves_half_of_the_budget(server: Vision) -> None:
-    async with model(server, calls=CallTerms(2, None)) as found:
+    async with model(server, calls=CallTerms(2)) as found:
         await found.infer(pictures(), BACKGROUND)
         with pytest.raises(Unavailable, match="2 calls of a minute"):
             await found.infer(pictures(), BACKGROUND)
@@ -232,7 +250,7 @@ async def test_calls_in_flight_and_looks_that_wait_are_bounded(server: Vision) -
         return Said("car")
 
     server.answer = answer
-    async with model(server, calls=replace(ROOMY, in_flight=3)) as found:
+    async with model(server, calls=CallTerms(in_flight=3)) as found:
         looks = asyncio.create_task(found.infer(pictures(66), NOW))
         await server.has_been_asked(3)
         gate.set()
@@ -295,7 +313,7 @@ async def test_a_batch_of_another_form_is_refused(server: Vision) -> None:
 )
 async def test_hostile_answers_are_bounded(server: Vision, said: Said, why: str) -> None:
     server.answer = lambda asked: said
-    async with model(server, calls=CallTerms(None, 10, timeout_s=0.3, attempts=1)) as found:
+    async with model(server, calls=CallTerms(timeout_s=0.3, attempts=1)) as found:
         with pytest.raises(Unavailable, match=why) as caught:
             await found.infer(pictures(), NOW)
     assert len(str(caught.value)) < 400
@@ -324,21 +342,20 @@ async def test_a_server_that_speaks_no_tls_is_not_reached_by_it(server: Vision) 
 
 async def test_a_server_that_tells_no_tokens_is_paid_for_those_that_are_expected(server: Vision) -> None:
     server.answer = lambda asked: Said(body=b'{"choices": [{"message": {"content": "car"}}]}')
-    price = TokenPrice(1000.0, 1000.0, "EUR", per_day=1.0)
-    async with model(server, calls=CallTerms(None, None), price=price) as found:
+    async with model(server, budget=(Prices("EUR"), 1.0), tokens=TokenPrices(1000.0, 1000.0)) as found:
         await found.infer(pictures(), NOW)
         assert found.spending.cost == pytest.approx(
             (found.spending.given_tokens + found.spending.answered_tokens) / 1000
         )
         assert found.spending.cost > 0.2
-        with pytest.raises(Unavailable, match="the 1 EUR of the day are spent"):
+        with pytest.raises(Unavailable, match="1 EUR a day of endpoint tiny-vl is spent"):
             await found.infer(pictures(10), NOW)
         assert found.spending.cost <= 1.0
 
 
 async def test_an_answer_that_cannot_be_read_is_paid_nevertheless(server: Vision) -> None:
     server.answer = lambda asked: Said(body=b"{}")
-    async with model(server, price=TokenPrice(1.0, 1.0, "EUR")) as found:
+    async with model(server, budget=(Prices("EUR"), 1.0), tokens=TokenPrices(1.0, 1.0)) as found:
         with pytest.raises(Unavailable):
             await found.infer(pictures(), NOW)
         assert found.spending.cost > 0
@@ -356,3 +373,22 @@ async def test_failures_and_what_was_spent_are_told_once(server: Vision, caplog:
     told = [each.message for each in caplog.records]
     assert [sum(part in each for each in told) for part in ("answers 418", "answers again")] == [1, 1]
     assert "4 calls, 1 looks answered" in told[-1]
+
+
+async def test_processes_share_a_day_and_what_is_left_of_it_comes_back(server: Vision) -> None:
+    ledger = MemoryLedger()
+    async with model(server, budget=(Prices("calls"), 300.0), ledger=ledger) as found:
+        await found.infer(pictures(3), NOW)
+    ((_, taken),) = ledger.taken.items()
+    assert taken == 3
+    async with model(server, budget=(Prices("calls"), 4.0), ledger=ledger) as found:
+        await found.infer(pictures(1), NOW)
+        with pytest.raises(Unavailable, match="is spent"):
+            await found.infer(pictures(1), NOW)
+
+
+async def test_bytes_may_be_what_is_bounded(server: Vision) -> None:
+    async with model(server, budget=(Prices("B"), 8000.0)) as found:
+        with pytest.raises(Unavailable, match="7\\.812 KiB a day of endpoint tiny-vl is spent"):
+            await found.infer(pictures(5), NOW)
+        assert 0 < found.spending.cost <= 8000
