@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from operators.wire import schema
@@ -15,11 +17,15 @@ from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import RowPolicy
-from serving.errors import ModelError
+from serving.errors import BackendDown, ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.preprocess import Placement, Scalable, batch
 from serving.scheduling.requests import Urgency
+from serving.variants.variant import placed
 
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 PIXELS_AT_ONCE = 1 << 16
 """Number of crops that are prepared in less time than it takes to start a thread."""
 PLANES_AT_ONCE = 1 << 19
@@ -31,6 +37,10 @@ class Inference(Protocol):
 
     def card(self, model: str) -> ModelCard:
         """The card of a model; ModelError if there is none."""
+        ...
+
+    def place_of(self, model: str) -> str:
+        """The name by which the next request for a model is to be made; another one for ``MODEL on auto`` alone."""
         ...
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
@@ -80,6 +90,34 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     return card
 
 
+async def load_all(engine: Inference, models: Sequence[str]) -> None:
+    """Make a node's models ready; ModelError where one cannot be used.
+
+    A backend that is down is waited for later, where another model of the list can answer until then.
+    """
+    down: list[BackendDown] = []
+    for model in models:
+        try:
+            await engine.load(model)
+        except BackendDown as error:
+            down.append(error)
+            log.warning("%s: %s", model, error)
+    if len(down) == len(models) and down:
+        raise down[0]
+
+
+async def asked(engine: Inference, model: str, ask: Callable[[str], Awaitable[Answer]]) -> Answer:
+    """The answer of a model: ``ask`` is given the name of its place, and another one where that place is down."""
+    place = engine.place_of(model)
+    try:
+        return await ask(place)
+    except BackendDown:
+        other = engine.place_of(model)
+        if other == place:
+            raise
+        return await ask(other)
+
+
 async def prepared(
     size: ImageInput, images: Sequence[Image | Scalable], took: ThreadTime | None = None
 ) -> tuple[NDArray[Any], list[Placement]]:
@@ -93,6 +131,8 @@ async def prepared(
 
 
 def answered_by(card: ModelCard, model: str) -> schema.Model:
-    """Describe for results the model that a call named, perhaps with a variant: ``vehicle-type@openvino-bf16``."""
-    variant = model.partition("@")[2] or None
-    return schema.Model(name=card.name, version=card.version, tier=card.tier, variant=variant)
+    """Describe for results the model that was run, as ``vehicle-type@openvino-bf16 on gpu``."""
+    served, backend = placed(model)
+    variant = served.partition("@")[2] or None
+    where = UNSET if backend is None else backend
+    return schema.Model(name=card.name, version=card.version, tier=card.tier, variant=variant, backend=where)

@@ -1,4 +1,4 @@
-"""The models that a command can use, and what runs them."""
+"""The models that a command can use, and the engine that runs them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
         if is_endpoint(model):  # it is not measured
             return None
         variant = parse(model)
+        if variant.backend is not None:  # its times are those of the wire, which a process measures for itself
+            return None
         return of(known.find(variant.model), variant, artefacts_dir())
 
     return found

@@ -80,6 +80,10 @@ class Backend:
             self._cards[model] = sized(self._catalogue.find(variant.model).card, variant)
         return self._cards[model]
 
+    def place_of(self, model: str) -> str:
+        """The name by which a model is asked for: its own, since all are run here."""
+        return model
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """The card of a model with the input that fits pictures of this size, and that ``infer`` takes too.
 

@@ -5,7 +5,8 @@ SluiceError               exit 1: something failed while running
 │   ├── QueryError        a query file
 │   ├── ModelError        a model directory, card or weights file
 │   │   └── OutOfService  a network that did not return is not run again
-│   │       └── BudgetSpent  a day's budget does not pay for a network now
+│   │       ├── BudgetSpent  a day's budget does not pay for a network now
+│   │       └── BackendDown  a backend does not answer at present; exit 1
 │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
 ├── Malformed             bytes from a topic, a file or a pipe are not what they should be
 ├── TooLate               an answer that could not be there in time was given up
@@ -41,6 +42,12 @@ class OutOfService(ModelError):
 
 class BudgetSpent(OutOfService):
     """A day's budget does not pay for a network now; others may answer in its place."""
+
+    exit_code = 1
+
+
+class BackendDown(OutOfService):
+    """A backend does not answer, or not with what was asked: its models answer again once it does."""
 
     exit_code = 1
 

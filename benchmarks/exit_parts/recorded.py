@@ -50,6 +50,9 @@ class RecordedEngine:
     def card(self, model: str) -> ModelCard:
         return self._card
 
+    def place_of(self, model: str) -> str:
+        return model
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         return self._card
 

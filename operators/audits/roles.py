@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from serving.catalogue.cards import ModelCard
-from serving.variants.variant import parse, reference
+from serving.variants.variant import ON, parse, reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Roles:
 
 
 def is_whole(model: str) -> bool:
-    """Whether this is the unchanged network; a batch limit does not change its answers."""
+    """Whether this is the unchanged network, wherever it is run; a batch limit does not change its answers."""
     variant = parse(model)
-    return variant.profiled == reference(variant.model)
+    return variant.profiled == reference(variant.model, variant.backend)
 
 
 def _oracle(listed: Sequence[str], card: Callable[[str], ModelCard]) -> str:
@@ -47,8 +47,9 @@ def _oracle(listed: Sequence[str], card: Callable[[str], ModelCard]) -> str:
     for model in whole:
         if card(model).tier == "reference":
             return model
-    first = parse(listed[0]).model
-    return next((model for model in whole if parse(model).model == first), first)
+    first = parse(listed[0])
+    there = [model for model in whole if parse(model).model == first.model]
+    return there[0] if there else first.model if first.backend is None else f"{first.model}{ON}{first.backend}"
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -16,7 +16,7 @@ from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
 from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region, make_image
 from operators.frames.planes import Pixels
-from operators.inference import Inference, card_for, prepared
+from operators.inference import Inference, asked, card_for, load_all, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
 from serving.common.explain import choices
@@ -69,8 +69,7 @@ class OnnxDetector:
 
     async def prepare(self) -> None:
         """Load the models, so that the first frame need not wait; ModelError where one cannot be opened."""
-        for model in self._models:
-            await self._engine.load(model)
+        await load_all(self._engine, self._models)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions found; a region found inside another carries its parent's id."""
@@ -79,13 +78,16 @@ class OnnxDetector:
         assert call.model is not None
         if self._inside:
             await make_image(frame)
-        card = await self._card(frame, call.model, call.detail)
+        return await asked(self._engine, call.model, partial(self._found, frame, regions, call))
+
+    async def _found(self, frame: Frame, regions: Sequence[Region], call: Call, model: str) -> list[Region]:
+        card = await self._card(frame, model, call.detail)
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions]
         crops = self._crops(frame, boxes)
         took = ThreadTime()
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops], took)
-        outputs = await self._engine.infer(call.model, batch, call.urgency)
+        outputs = await self._engine.infer(model, batch, call.urgency)
         found = await _decoded(card, outputs, self._reported.min_confidence, took)
         self._handled, self._handling_s = self._handled + 1, self._handling_s + took.seconds
         children = [

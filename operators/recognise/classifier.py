@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.audits.roles import Roles
-from operators.inference import Inference
+from operators.inference import Inference, load_all
 from operators.recognise.recogniser import Recogniser
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
@@ -37,8 +37,7 @@ class Classifier(Recogniser):
 
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
-        for model in self.roles.models:
-            await self._engine.load(model)
+        await load_all(self._engine, self.roles.models)
 
     async def said(self, model: str, output: Array) -> list[Attribute]:
         """The most probable class of each row of a model's output."""

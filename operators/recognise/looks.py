@@ -19,6 +19,7 @@ from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.variants import VariantShortcut
+from serving.errors import BackendDown
 
 UNPAID = "its audits may cost nothing"
 
@@ -85,7 +86,10 @@ class Looks:
             return Looked(decision, declined)
         if chosen is not None:
             declined["variant"] = f"{chosen.model} is not there"
-        not_looked = await self._by_oracle(stream, frame, regions, call, declined)
+        try:
+            not_looked = await self._by_oracle(stream, frame, regions, call, declined)
+        except BackendDown as error:
+            return await self._instead(frame, regions, call, error)
         missing = await self._in_its_place(frame, not_looked, call, declined)
         self._in_shadow(stream, frame, without(regions, missing), call)
         return Looked(decision, declined, missing)
@@ -134,6 +138,14 @@ class Looks:
             if variant.is_there and await variant.answer(frame, not_looked.failed, call):
                 return not_looked.late
         return not_looked.regions
+
+    async def _instead(self, frame: Frame, regions: Sequence[Region], call: Call, error: BackendDown) -> Looked:
+        """The backend of the oracle is down: the first listed network that can answers, proven or not."""
+        for variant in self._networks.variants:
+            if await variant.answer(frame, regions, call):
+                decision = replace(call.decision, variant=variant.model)
+                return Looked(decision, {"variant": f"{variant.model} answers, proven or not: {error}"})
+        raise error
 
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
         exits = self._networks.exits

@@ -14,7 +14,7 @@ from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.crops import aligned, cut
 from operators.frames.frame import Box, Frame, Landmarks, Region, make_image
-from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for, prepared
+from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, asked, card_for, prepared
 from operators.wire.bounds import share, word
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, Model, Provenance
@@ -40,9 +40,18 @@ class Recogniser(ABC):
 
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
         """Return a model's answer for each crop; raises SluiceError if it cannot answer."""
-        batch, _ = await prepared(self._engine.card(model).input, crops)
-        (output, *_) = await self._engine.infer(model, batch, urgency)
-        return await self.said(model, output)
+        place, output = await asked(self._engine, model, partial(self._output, crops, urgency))
+        answers = await self.said(model, output)
+        if place == model:
+            return answers
+        where = answered_by(self._engine.card(place), place)
+        return [msgspec.structs.replace(answer, model=where) for answer in answers]
+
+    async def _output(self, crops: Sequence[Image], urgency: Urgency, place: str) -> tuple[str, Array]:
+        """The place that was asked, and a row of output for each crop."""
+        batch, _ = await prepared(self._engine.card(place).input, crops)
+        (output, *_) = await self._engine.infer(place, batch, urgency)
+        return place, output
 
     @abstractmethod
     async def said(self, model: str, output: Array) -> list[Attribute]:

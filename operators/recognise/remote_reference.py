@@ -27,6 +27,8 @@ class RemoteReference:
         """``now_s``: a clock that only goes forward; ``took``: hears of all seconds that answers took."""
         self.model = model
         self._engine, self._now_s, self._told = engine, now_s, took
+        self._places = {model}
+        """The names by which it was to be asked."""
         self._looks = self._seconds = 0.0
         """Over looks of late: older ones count less and less."""
 
@@ -37,6 +39,12 @@ class RemoteReference:
 
     def card(self, model: str) -> ModelCard:
         return self._engine.card(model)
+
+    def place_of(self, model: str) -> str:
+        place = self._engine.place_of(model)
+        if model == self.model:
+            self._places.add(place)
+        return place
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         return await self._engine.fitted(model, width, height, detail)
@@ -58,7 +66,7 @@ class RemoteReference:
         """See ``Inference``; what waits in the background is not timed."""
         began_s = self._now_s()
         outputs = await self._engine.infer(model, batch, urgency, early, policy)
-        if model == self.model and not urgency.background:
+        if model in self._places and not urgency.background:
             self._took(len(batch), self._now_s() - began_s)
         return outputs
 

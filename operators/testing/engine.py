@@ -49,6 +49,9 @@ class FakeEngine:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
 
+    def place_of(self, model: str) -> str:
+        return model
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """See ``Inference``: pictures of all shapes are given in the same input, unless a test says otherwise."""
         self.details.append(detail)

@@ -64,6 +64,8 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
     tier: Label
     variant: Label | None = None
     """Engine and precision, where the query named them: ``openvino-bf16``; and the place of an exit."""
+    backend: Label | UnsetType = UNSET
+    """The backend that has run it; left out where the process itself has."""
 
 
 class Attribute(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):

@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
+from operators.inference import Inference
+from pipelines.assembly.planners import Measures
 from pipelines.environment import backend, ledger_path
 from pipelines.process.extras import need
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.endpoints import EndpointSpec
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.elsewhere.backends import addresses
+from pipelines.query.elsewhere.endpoints import EndpointSpec
+from pipelines.query.models.remote_models import named_backends
+from pipelines.query.nodes import DetectNode, RecogniseNode
 from serving.common.clock import SYSTEM
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.variants.variant import ANYWHERE, placed
 
 if TYPE_CHECKING:
     from serving.backend import Backend
+    from serving.remote.client.backend_client import BackendClient
     from serving.remote.endpoint.engine import EndpointEngine
 
 
-def engine_of(wanted: CompiledQuery, observer: EngineObserver = UNOBSERVED) -> Backend | EndpointEngine:
-    """Runs a query's models, not yet started; BadInput where the key of an endpoint is not to be had."""
+class QueryEngine(Inference, Measures, Protocol):
+    """The engine as those see it who start and stop it."""
+
+    @property
+    def hung(self) -> asyncio.Event:
+        """Is set once a network did not return and cannot be ended."""
+        ...
+
+    async def start(self) -> None:
+        """Be ready for requests; BadInput for settings that cannot be used."""
+        ...
+
+    async def stop(self) -> None:
+        """Finish what was asked so far."""
+        ...
+
+
+def engine_of(wanted: CompiledQuery, observer: EngineObserver = UNOBSERVED) -> QueryEngine:
+    """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had."""
+    here, nodes = _with_endpoints(wanted, observer), wanted.query.nodes
+    named = named_backends(nodes)
+    if not named:
+        return here
+    need("grpc")
+    from serving.remote.router import Router  # gRPC, which other queries do without
+
+    models = [model for node in nodes for model in node.models]
+    return Router(here, _clients(wanted, named), models, observer=observer)
+
+
+def _with_endpoints(wanted: CompiledQuery, observer: EngineObserver) -> Backend | EndpointEngine:
     local = backend(wanted.catalogue, observer)
     specs = _endpoints(wanted)
     if not specs:
@@ -42,3 +79,22 @@ def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:
             for name, spec in node.spec.endpoints.items():
                 found.setdefault(name, (f"node {node.name}: model", spec))
     return list(found.values())
+
+
+def _clients(wanted: CompiledQuery, named: Iterable[str]) -> Mapping[str, BackendClient]:
+    """A client for each backend that a model is on; for ``auto`` all of them."""
+    from serving.remote.client.backend_client import BackendClient, ClientTools
+
+    query, tools = wanted.query, ClientTools(least_scores=_least_scores(wanted))
+    specs = {name: spec for name, spec in query.backends.items() if name in named or ANYWHERE in named}
+    return {name: BackendClient(each, wanted.catalogue, tools) for name, each in addresses(specs).items()}
+
+
+def _least_scores(wanted: CompiledQuery) -> Mapping[str, float]:
+    """The lowest score that a node asks of a detector, by its name at a backend; left out where no node says one."""
+    found: dict[str, float] = {}
+    for node in wanted.query.nodes:
+        if isinstance(node, DetectNode) and node.min_confidence is not None:
+            for served in (placed(model)[0] for model in node.models):
+                found[served] = min(found.get(served, 1.0), node.min_confidence)
+    return found

@@ -24,6 +24,7 @@ from serving.profiling.in_service import ProfilingMoments, quiet_times
 from serving.remote.endpoint.terms import is_endpoint
 from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.timings import VariantFigures, least
+from serving.variants.variant import ON
 
 log = logging.getLogger(__name__)
 
@@ -83,12 +84,30 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     now_s = clock.monotonic_s()
     known = {model: found for model, found in tables.known.items() if not is_endpoint(model)}
     moments = {model: ProfilingMoments(found.moments, now_s) for model, found in known.items()}
-    while moments:
+    while moments or any(map(_is_at_backend, tables.unknown)):
         await sleep(clock, CHECKED_S)
+        for model in [each for each in tables.unknown if _is_at_backend(each) and each not in tables.known]:
+            if await _measure_one(model, tables, plans, engine, clock):  # its backend is back
+                moments[model] = ProfilingMoments(1, clock.monotonic_s())
+        _follow_wire(tables, plans, engine)
         now_s = clock.monotonic_s()
         for model in [model for model, each in moments.items() if each.due(now_s, tables.ratio(model, plans))]:
             changed = await _measure_one(model, tables, plans, engine, clock)
             moments[model].measured(clock.monotonic_s(), changed)
+
+
+def _is_at_backend(model: str) -> bool:
+    return ON in model and not is_endpoint(model)
+
+
+def _follow_wire(tables: Tables, plans: Replanning, engine: Measures) -> None:
+    """Have the planner know remote models whose calls take another time by now than they did."""
+    for model, before in list(tables.known.items()):
+        found = engine.measured(model) if _is_at_backend(model) else None
+        if found is not None and found.tail_s != before.tail_s:
+            log.info("%s takes %s, as calls of late show", model, _in_words(before, found))
+            tables.known[model] = replace(before, tail_s=found.tail_s)
+            _planned_with(model, tables, plans)
 
 
 async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> bool:
@@ -112,10 +131,15 @@ async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Me
         return False
     if before is not None:
         log.info("%s takes %s, measured at another moment", model, _in_words(before, found))
+    _planned_with(model, tables, plans)
+    return True
+
+
+def _planned_with(model: str, tables: Tables, plans: Replanning) -> None:
+    """Tell the planner the tables of the nodes that list a model."""
     for node, table in tables.ready().items():
         if model in tables.nodes[node].models:
             plans.learn(node, table)
-    return True
 
 
 def _in_words(before: VariantFigures, found: VariantFigures) -> str:

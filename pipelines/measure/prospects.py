@@ -6,6 +6,7 @@ What brings numpy is imported where a node says that it wants it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pipelines.query.models.model_cards import roles_of
@@ -46,7 +47,8 @@ def exits_used(query: Query, known: Catalogue) -> Mapping[str, str]:
 def _recognisers(query: Query, known: Catalogue) -> Iterator[tuple[RecogniseNode, Roles]]:
     """The nodes with their oracles and shortcuts."""
     for node in _nodes(query):
-        yield node, roles_of(node, known)
+        with suppress(ModelError):  # a backend alone has a card
+            yield node, roles_of(node, known)
 
 
 def _nodes(query: Query) -> list[RecogniseNode]:
@@ -64,7 +66,7 @@ def _demand(accuracy: float) -> str:
 
 
 def _learned(node: RecogniseNode, oracle: str, query: Query, known: Catalogue) -> str | None:
-    if not uses_caches(node) or not query.learning.budget or oracle in node.endpoints:
+    if not uses_caches(node) or not query.learning.budget or parse(oracle).backend is not None:
         return None
     from pipelines.measure.exit_files import learned_exits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
 from pipelines.query.models.model_check import model_problems
+from pipelines.query.models.remote_models import backend_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
 from pipelines.query.query_file import Draft, Query, read_draft
@@ -53,6 +54,7 @@ def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kin
 
         draft, unmet = with_models(draft, catalogue, measured(catalogue))
     problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread), *zone_problems(draft)]
+    problems += backend_problems(draft.nodes, _backends(document))
     if catalogue is not None:
         problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
     return Examined(draft, tuple(draft.document.located(problems)))
@@ -82,6 +84,12 @@ def zone_problems(draft: Draft) -> Iterator[Problem]:
                 yield Problem(("nodes", index, "input"), f"there is no zone {name!r}{choices(name, names)}")
     if draft.query and draft.query.lines and all(node.task != "track" for node in draft.query.nodes):
         yield Problem(("lines",), "nothing is tracked, so nothing can cross: add a node with task: track")
+
+
+def _backends(document: Document) -> Mapping[str, object]:
+    """Those that the file names, right or wrong."""
+    found = document.data.get("backends") if isinstance(document.data, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _asked(spec: NodeSpec) -> Iterator[Value]:

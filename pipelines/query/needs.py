@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from serving.common.strict import Strict
+from serving.variants.variant import ON
 
 AUTO = "auto"
 
@@ -40,7 +41,7 @@ def named(value: Any) -> Any:
 
 def needs_of(models: Sequence[str]) -> Needs | None:
     """A node's needs, None where it names models."""
-    if len(models) != 1 or models[0].split(" ")[0] != AUTO:
+    if len(models) != 1 or models[0].split(" ")[0] != AUTO or ON in models[0]:
         return None
     task, accuracy = [*models[0].split(" "), "-", "-"][1:3]
     return Needs(task=None if task == "-" else task, accuracy=None if accuracy == "-" else float(accuracy))

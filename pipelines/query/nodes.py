@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from operators.extensions import Extension
-from pipelines.query.endpoints import EndpointSpec
+from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.needs import Needs, named
 from serving.common.strict import Strict
 

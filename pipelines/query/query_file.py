@@ -16,6 +16,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.elsewhere.backends import Backends, BackendSpec
 from pipelines.query.learning import LearningSpec
 from pipelines.query.nodes import (
     MOTION,
@@ -46,6 +47,7 @@ __all__ = [
     "DEFAULT_ACCURACY",
     "DEFAULT_MAX_WIDTH",
     "MOTION",
+    "BackendSpec",
     "DetectNode",
     "Draft",
     "Events",
@@ -172,6 +174,8 @@ class Query(Strict):
     """Limits of learning from streams."""
     streams: tuple[StreamSpec, ...] = ()
     """The sources; ``--source`` replaces them."""
+    backends: Backends = Field(default_factory=dict)
+    """Servers of networks, by the names that models are ``on``."""
     nodes: tuple[NodeSpec, ...] = Field(min_length=1, max_length=MOST_NODES)
     """The work on each frame; in any order, inputs decide."""
     masks: tuple[MaskSpec, ...] = Field(default=(), max_length=MOST_MASKS)

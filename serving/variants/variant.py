@@ -7,6 +7,8 @@ on which of those b may be used, by default all of them; variants that differ in
 Only detectors take smaller inputs: a network that only convolves takes pictures of any size, and finds small things
 worse. With YOLOX's decoding each cell of its grids sees its own surroundings, and the grids follow from the size and
 the strides (Ge et al., 2021). Boxes of other detectors may be bound to the size that they were made for.
+
+A variant may also be run elsewhere: ``vehicle-type on gpu`` is the model as the backend ``gpu`` of the query serves it.
 """
 
 from __future__ import annotations
@@ -40,6 +42,11 @@ _FORM = re.compile(
     r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)(-rank(?P<rank>[1-9]\d*))?"
     r"(-size(?P<size>[1-9]\d{0,3}))?(-batch(?P<batch>[1-9]\d*))?"
 )
+ON = " on "
+"""Stands between a model's name, or a variant's, and the backend that serves it."""
+ANYWHERE = "auto"
+"""In the place of a backend: here, or at whichever backend answers sooner."""
+_BACKEND = re.compile(r"[a-z][a-z0-9-]{0,49}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +62,15 @@ class Variant:
     """Width of the input in pixels; None: as the card says. only detectors can take another."""
     max_batch: int | None = None
     """The most items in one batch; None: as many as the profile has."""
+    backend: str | None = None
+    """The backend that serves it, or ``auto``; None: this process runs it."""
 
     @property
     def id(self) -> str:
-        """Such as ``vehicle-type@openvino-int8`` or ``yolox-nano@onnxruntime-fp32-size320-batch8``."""
+        """Such as ``vehicle-type@openvino-int8`` or ``yolox-nano@onnxruntime-fp32-size320-batch8 on gpu``."""
         batch = "" if self.max_batch is None else f"-batch{self.max_batch}"
-        return f"{self.model}@{self.engine}-{self.precision}{_rank(self.rank)}{_size(self.size)}{batch}"
+        how = f"{self.engine}-{self.precision}{_rank(self.rank)}{_size(self.size)}{batch}"
+        return f"{self.model}@{how}{_on(self.backend)}"
 
     @property
     def profiled(self) -> Variant:
@@ -78,16 +88,31 @@ class Variant:
         return None if stem == "fp32" else stem
 
 
-def reference(model: str) -> Variant:
+def reference(model: str, backend: str | None = None) -> Variant:
     """The variant that the others are compared with: the network as it is, in the default engine."""
-    return Variant(model, "onnxruntime", "fp32")
+    return Variant(model, "onnxruntime", "fp32", backend=backend)
+
+
+def placed(name: str) -> tuple[str, str | None]:
+    """A name as the place knows it that runs it, and the backend: None for this process. ModelError for no name.
+
+    >>> placed("vehicle-type@openvino-bf16 on gpu"), placed("vehicle-type")
+    (('vehicle-type@openvino-bf16', 'gpu'), ('vehicle-type', None))
+    """
+    served, on, backend = name.partition(ON)
+    if not on:
+        return name, None
+    if not served or _BACKEND.fullmatch(backend) is None:
+        raise ModelError(f"model {name!r}: must be MODEL on BACKEND, as vehicle-type on gpu")
+    return served, backend
 
 
 def parse(name: str) -> Variant:
     """A variant's id, or a model's name, which means its reference; raises ModelError for anything else."""
-    if "@" not in name:
-        return reference(name)
-    found = _FORM.fullmatch(name)
+    served, backend = placed(name)
+    if "@" not in served:
+        return reference(served, backend)
+    found = _FORM.fullmatch(served)
     if found is None:
         raise ModelError(
             f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-rankN][-sizeN][-batchN], as model@openvino-int8"
@@ -97,7 +122,7 @@ def parse(name: str) -> Variant:
     if precision not in RUNS[engine]:
         raise ModelError(f"variant {name!r}: {engine} does not run {precision}, only {', '.join(RUNS[engine])}")
     rank, size, batch = (_number(found[key]) for key in ("rank", "size", "batch"))
-    return Variant(found["model"], engine, precision, rank, size, batch)
+    return Variant(found["model"], engine, precision, rank, size, batch, backend)
 
 
 def generate(
@@ -124,6 +149,10 @@ def generate(
         if precision in RUNS[engine] and precision != "int8"
     )
     return list(dict.fromkeys([first, *asked, *smaller]))
+
+
+def _on(backend: str | None) -> str:
+    return "" if backend is None else f"{ON}{backend}"
 
 
 def _rank(rank: int | None) -> str:

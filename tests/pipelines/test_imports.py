@@ -177,6 +177,17 @@ def test_a_run_with_an_endpoint_imports_http_and_one_without_does_not(folder: Pa
     assert "aiohttp" in found
 
 
+def test_grpc_is_imported_where_a_remote_model_is_named_and_nowhere_else(folder: Path) -> None:
+    write_clip(folder / "clip.mp4")
+    text = RIGHT.replace("nodes:", "backends: {gpu: {url: 'grpc://127.0.0.1:9'}}\nnodes:")
+    (folder / "remote.yaml").write_text(text.replace("model: endless", "model: [endless, endless on gpu]"))
+    for name, brings in [("right", False), ("remote", True)]:
+        status, found = imported(folder, ["run", f"{name}.yaml"])
+        assert status == 0
+        assert ("grpc" in found) is brings
+        assert found <= RUN | NETWORKS | {"grpc"}
+
+
 def test_a_run_that_may_learn_imports_nothing_of_it_before_that_can_be_paid(folder: Path) -> None:
     write_clip(folder / "clip.mp4")
     (folder / "learn.yaml").write_text(

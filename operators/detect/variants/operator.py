@@ -19,7 +19,7 @@ from operators.detect.variants.audits import KIND, FrameAnswer, VariantAudits, V
 from operators.detect.variants.second_looks import SecondLooks
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameId, NodePlan
-from serving.errors import ModelError, OutOfService
+from serving.errors import BackendDown, ModelError, OutOfService
 from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,11 @@ class DetectVariants:
         if found is None:
             declined[KIND] = f"{decision.variant}: {ABSENT}"
             decision = replace(decision, variant=self._oracle)
-            found = (await ask(self._detector, frame, regions, replace(call, decision=decision))).regions
+            found = await self._found(frame, regions, replace(call, decision=decision))
+        if found is None:
+            decision, found = await self._instead(frame, regions, replace(call, decision=decision))
+            declined[KIND] = f"{self._oracle}: {ABSENT}, so {decision.variant} answers, proven or not"
+            return NodeAnswer(found, decision, declined)
         proving = frozenset(model for model, why in barred.items() if why != ABSENT)
         self._audits.account(stream, frame, FrameAnswer(decision.variant or self._oracle, found, proving))
         self._announce(stream)
@@ -116,16 +120,27 @@ class DetectVariants:
         return decision, {model: self._barred_by(stream, model) for model in sorted(barred)}
 
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> Sequence[Region] | None:
-        """Run the chosen model; None where it is not the oracle and cannot be opened any more."""
+        """Run the chosen model; None where another one may answer: a variant cannot be opened, a backend is down."""
         try:
             return (await ask(self._detector, frame, regions, call)).regions
         except ModelError as error:
             if call.model not in self._keys:
+                if isinstance(error, BackendDown) and self._keys.keys() - self._absent:
+                    return None
                 raise
             if not isinstance(error, OutOfService):  # such a one comes back
                 self._absent.add(call.model)
-            log.warning("%s does not answer, %s does in its place: %s", call.model, self._oracle, error)
+            log.warning("%s does not answer, others do in its place: %s", call.model, error)
             return None
+
+    async def _instead(self, frame: Frame, regions: Sequence[Region], call: Call) -> tuple[Decision, Sequence[Region]]:
+        """The backend of the oracle is down: the first listed model that can answers, proven or not."""
+        for model in self._keys:
+            decision = replace(call.decision, variant=model)
+            found = await self._found(frame, regions, replace(call, decision=decision))
+            if found is not None:
+                return decision, found
+        return call.decision, (await ask(self._detector, frame, regions, call)).regions  # which says why
 
     def _may_answer(self, stream: AuditedStream, model: str) -> bool:
         return model not in self._keys or not self._barred_by(stream, model)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from learning.budget import Budget
-from operators.inference import prepared
+from operators.inference import asked, prepared
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.exits.cut_oracle import CutOracle, LookSeconds
 from operators.recognise.remote_reference import RemoteReference
@@ -84,6 +84,10 @@ class LentCuts(CutOracle):
 
     async def ends(self, crops: Sequence[Image], urgency: Urgency) -> Array:
         """The oracle's first output for pictures, which cross for that."""
-        batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
-        (output, *_) = await self._engine.infer(self.oracle, batch, urgency)
-        return np.asarray(output)
+
+        async def output(place: str) -> Array:
+            batch, _ = await prepared(self._engine.card(place).input, crops)
+            (found, *_) = await self._engine.infer(place, batch, urgency)
+            return np.asarray(found)
+
+        return await asked(self._engine, self.oracle, output)

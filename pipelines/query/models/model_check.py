@@ -8,7 +8,7 @@ from pathlib import Path
 from operators.recognise.identities import identities
 from operators.wire.result import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
-from pipelines.query.endpoints import EndpointSpec
+from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
 from pipelines.query.models.model_cards import card_of, roles_of
@@ -19,6 +19,7 @@ from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, choices
 from serving.errors import BadInput, ModelError
+from serving.variants.variant import ON, parse
 
 Words = tuple[str, ...] | None
 """The names that a node may give an object; None where they are not known."""
@@ -65,7 +66,7 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
     if isinstance(node, RecogniseNode) and node.gallery is not None:
         names, unusable = _gallery((*path, "gallery"), node.gallery)
         return names, [*problems, *unusable]
-    if problems:
+    if problems or len(cards) < len(node.model):
         return None, problems
     if isinstance(node, RecogniseNode) and node.releases:
         problems = _release_problems((*path, "caches"), node, catalogue)
@@ -76,7 +77,12 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
 
 def _release_problems(path: KeyPath, node: RecogniseNode, catalogue: Catalogue) -> list[Problem]:
     """Answers go out early where the oracle runs anyway, so that they can be compared with its own."""
-    oracle = roles_of(node, catalogue).oracle
+    try:
+        oracle = roles_of(node, catalogue).oracle
+    except ModelError:
+        return []  # a backend alone has its card
+    if parse(oracle).backend is not None:
+        return [Problem(path, f"release needs the oracle here, and {oracle!r} is not: list a model of this machine")]
     if oracle in node.models:
         return []
     return [Problem(path, f"release is for the oracle: list {oracle!r} as a model, or set caches: true")]
@@ -92,6 +98,7 @@ def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:
 def _cards(
     path: KeyPath, node: DetectNode | RecogniseNode, catalogue: Catalogue
 ) -> tuple[list[ModelCard], list[Problem]]:
+    """The cards that are known here, and what is wrong with the models; a backend may have cards of its own."""
     cards: list[ModelCard] = []
     problems: list[Problem] = []
     for place, name in enumerate(node.models):
@@ -99,6 +106,8 @@ def _cards(
         try:
             card = card_of(node, catalogue, name)
         except ModelError as error:
+            if ON in name:
+                continue
             problems += [Problem(where, _unfound(name, node, line)) for line in str(error).splitlines()]
             continue
         cards.append(card)

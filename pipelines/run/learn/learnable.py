@@ -62,7 +62,7 @@ def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
     if spec.gallery is not None:
         raise ModelError("who is in a gallery may change: exits for it are learnt while streams run")
     oracle = roles_of(spec, known).oracle
-    if oracle in spec.endpoints:
+    if parse(oracle).backend is not None:
         raise ModelError(f"{oracle} is elsewhere: it has no layers here at which an exit could read")
     if oracle not in spec.models:
         raise ModelError(f"exits are in {oracle}: list it as a model")

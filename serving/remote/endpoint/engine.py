@@ -40,6 +40,9 @@ class EndpointEngine:
     def card(self, model: str) -> ModelCard:
         return self._endpoints.card(model) if model in self._endpoints else self._local.card(model)
 
+    def place_of(self, model: str) -> str:
+        return model
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """See ``Backend.fitted``: an endpoint is shown pictures of one size."""
         if model in self._endpoints:

@@ -1,0 +1,43 @@
+"""The models of a query that backends serve: ``vehicle-type on gpu``, ``vehicle-type on auto``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pipelines.query.needs import AUTO, needs_of
+from pipelines.query.nodes import MOTION, NodeSpec
+from serving.common.explain import Problem, choices
+from serving.errors import ModelError
+from serving.remote.endpoint.terms import is_endpoint
+from serving.variants.variant import ANYWHERE, parse, placed
+
+
+def backend_problems(nodes: Mapping[int, NodeSpec], names: Mapping[str, object]) -> Iterator[Problem]:
+    """Models on backends that the query does not have, by the place of their node in the file."""
+    for index, node in nodes.items():
+        for place, model in enumerate(node.models):
+            where = ("nodes", index, "model", place) if len(node.models) > 1 else ("nodes", index, "model")
+            if not is_endpoint(model) and (fault := _fault(model, names)) is not None:
+                yield Problem(where, fault)
+
+
+def _fault(model: str, names: Mapping[str, object]) -> str | None:
+    try:
+        served, backend = placed(model)
+        if backend is None:
+            return None
+        parse(model)
+    except ModelError as error:
+        return str(error)
+    if served in (AUTO, MOTION):
+        return f"{served!r} is no model that a backend serves: name one"
+    if backend == ANYWHERE:
+        return None if names else "auto needs backends to choose from: the query has no key 'backends'"
+    return None if backend in names else f"there is no backend {backend!r}{choices(backend, names)}"
+
+
+def named_backends(nodes: Iterable[NodeSpec]) -> frozenset[str]:
+    """The backends that models of the nodes are on, ``auto`` included."""
+    names = (model for node in nodes for model in node.models if not is_endpoint(model))
+    found = (placed(model)[1] for model in names if needs_of((model,)) is None)
+    return frozenset(each for each in found if each is not None)

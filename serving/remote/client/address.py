@@ -1,0 +1,87 @@
+"""Where a backend is, and how it is spoken to. Nothing here knows gRPC."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from serving.common.redaction import hide
+from serving.errors import BadInput
+
+LARGEST_PEM = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Certificates, as PEM files."""
+
+    ca: Path | None = None
+    """None: the system's."""
+    cert: Path | None = None
+    key: Path | None = None
+
+    def read(self) -> tuple[bytes | None, bytes | None, bytes | None]:
+        """Trusted certificates, key and certificate, as gRPC takes them; raises BadInput for an unreadable file."""
+        return _pem(self.ca, "ca"), _pem(self.key, "key"), _pem(self.cert, "cert")
+
+
+@dataclass(frozen=True, slots=True)
+class BackendAddress:
+    """One backend of a query. The token shows in no ``repr``."""
+
+    name: str
+    url: str
+    """``grpc://host:port`` or ``unix:///path``."""
+    tls: TlsFiles | None = None
+    """None: in the clear."""
+    token: str | None = field(default=None, repr=False)
+    timeout_s: float = 10.0
+    """The longest that a call may take."""
+    in_flight: int = 32
+    """The most calls at once."""
+
+    def __post_init__(self) -> None:
+        hide(self.token, None if self.token is None else f"Bearer {self.token}")
+
+    @property
+    def socket(self) -> str | None:
+        """The path of its socket on this machine; None where it is a host."""
+        return urlsplit(self.url).path if self.url.startswith("unix:") else None
+
+    @property
+    def host(self) -> str:
+        """Its name, or the address where that is given as numbers; empty for a socket."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.url).port or 0
+
+    def __str__(self) -> str:
+        return f"backend {self.name} ({self.url})"
+
+
+def is_here(target: str) -> bool:
+    """Whether a target of gRPC is this machine, whose memory can be shared: a socket, or a loopback address."""
+    if target.startswith("unix:"):
+        return True
+    host = target.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _pem(path: Path | None, key: str) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            found = file.read(LARGEST_PEM + 1)
+    except OSError as error:
+        raise BadInput(f"tls.{key}: {path} cannot be read ({error.strerror})") from None
+    if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
+        raise BadInput(f"tls.{key}: {path} is no PEM file of at most {LARGEST_PEM >> 20} MiB")
+    return found

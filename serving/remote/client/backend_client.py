@@ -1,0 +1,207 @@
+"""The remote models of one backend: what they are, and calls to them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SYSTEM, Clock
+from serving.common.tensors import Array
+from serving.errors import BackendDown, ModelError, TooLate
+from serving.loading.rectangles import Rectangles
+from serving.remote.client.address import BackendAddress
+from serving.remote.client.call_room import CallRoom
+from serving.remote.client.call_times import CallTimes
+from serving.remote.client.calls import Calls, RefusedCall
+from serving.remote.client.descriptions import Descriptions
+from serving.remote.client.inference_call import InferenceCall
+from serving.remote.client.remote_model import RemoteModel
+from serving.remote.client.server_channel import ServerChannel
+from serving.remote.client.servers import Resolve, Servers, resolved
+from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.wire_card import wire_card
+from serving.scheduling.requests import BACKGROUND, Urgency
+
+log = logging.getLogger(__name__)
+
+OPENING_S = 120.0
+"""The longest that a backend may take for the first answer of a network: it may have to load it."""
+
+
+@dataclass(frozen=True)
+class ClientTools:
+    """The surroundings of a client."""
+
+    clock: Clock = SYSTEM
+    rng: Random = field(default_factory=Random)
+    resolve: Resolve = resolved
+    limits: WireLimits = field(default_factory=WireLimits)
+    least_scores: Mapping[str, float] = field(default_factory=dict)
+    """The score from which a detector of our backend is to report objects, by its name there; default: its card's."""
+
+
+class BackendClient:
+    """Used from one event loop."""
+
+    def __init__(self, address: BackendAddress, catalogue: Catalogue, tools: ClientTools) -> None:
+        self.address, self._tools, self._clock = address, tools, tools.clock
+        self._servers = Servers(address, tools.limits, tools.clock, tools.rng, tools.resolve)
+        self._calls = Calls(address, self._servers, tools.clock, tools.rng)
+        self._descriptions = Descriptions(catalogue, tools.limits)
+        self._room = CallRoom(address.name, address.in_flight)
+        self._models: dict[str, RemoteModel] = {}
+        self._times: dict[str, CallTimes] = {}
+        self._loading: dict[str, asyncio.Lock] = {}
+        self._refused: set[str] = set()
+        """Networks that cannot be used, whatever comes."""
+        self._rectangles = Rectangles(self.card, self._load_shape)
+
+    async def start(self) -> None:
+        """Connect to its servers; raises BadInput for certificates that cannot be used."""
+        await self._servers.start()
+
+    async def close(self) -> None:
+        await self._servers.close()
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether some server of it is ready and does not fail."""
+        return bool(self._servers.askable())
+
+    def waits_for(self, served: str) -> bool:
+        """Whether it answers, and has not been asked yet what this network is: it was down."""
+        return self.may_answer and served not in self._models and served not in self._refused
+
+    def identity(self, served: str) -> str | None:
+        """The digest of a network that was loaded; None where the server cannot tell."""
+        return self._models[served].identity if served in self._models else None
+
+    def card(self, served: str) -> ModelCard:
+        """The card of a network of it; as long as it has not answered, that of this name here. ModelError for none."""
+        if served in self._models:
+            return self._models[served].card
+        own = self._descriptions.own(served)
+        if own is None:
+            raise ModelError(f"{self.address} has not said what {served} is, and no card of that name is here")
+        return wire_card(own)
+
+    async def load(self, served: str) -> None:
+        """Have a network described and run once; ModelError where it cannot be used, BackendDown where none answers."""
+        async with self._loading.setdefault(served, asyncio.Lock()):
+            if served in self._models:
+                return
+
+            async def described(server: ServerChannel, left_s: float) -> RemoteModel:
+                return await self._descriptions.of(served, server, left_s)
+
+            try:
+                model = await self._calls.make(described, max(OPENING_S, self.address.timeout_s))
+                await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
+            except ModelError as error:
+                if not isinstance(error, BackendDown):
+                    self._refused.add(served)
+                raise
+            self._models[served] = model
+
+    async def fitted(self, served: str, width: int, height: int, detail: int | None) -> ModelCard:
+        """See ``Inference``; servers of others take pictures of one shape."""
+        if self.identity(served) is None or not self.may_answer:
+            return self.card(served)
+        return await self._rectangles.fitted(served, width, height, detail)
+
+    async def infer(self, served: str, batch: Array, urgency: Urgency) -> list[Array]:
+        """The outputs for a batch, in the card's order.
+
+        Raises TooLate for a droppable request that is not answered in time, BackendDown where no server answers with
+        what was announced, ModelError for what is no batch of pictures of the network.
+        """
+        if served not in self._models:
+            assumed = self.card(served)
+            await self.load(served)
+            if self.card(served) != assumed:
+                raise BackendDown(f"{self.address} is back, and {served} is asked from the next frame on")
+        model = self._models[served]
+        model.check_input(batch)
+        began_s = self._clock.monotonic_s()
+        parts = _parts(batch, None if model.identity else model.card.max_batch)
+        answers = [await self._call(model, part, urgency, self.address.timeout_s) for part in parts]
+        self._time(served).took(len(batch), self._clock.monotonic_s() - began_s)
+        return answers[0] if len(answers) == 1 else [np.concatenate(each) for each in zip(*answers, strict=True)]
+
+    def times(self, served: str) -> dict[int, float]:
+        """Seconds of a call by its number of pictures, as they are now; none where nothing was measured."""
+        return self._time(served).current()
+
+    def keep_times(self, served: str, tail_s: Mapping[int, float]) -> None:
+        """Take times that were measured on purpose."""
+        self._time(served).measured(tail_s)
+
+    async def _call(self, model: RemoteModel, batch: Array, urgency: Urgency, longest_s: float) -> list[Array]:
+        within_s = longest_s
+        if urgency.droppable:
+            within_s = min(within_s, urgency.deadline - self._clock.monotonic_s())
+            if within_s <= 0:
+                raise TooLate(f"{self.address} could not answer in time")
+        began_s = self._clock.monotonic_s()
+        least = self._tools.least_scores.get(model.served)
+        call = InferenceCall(model, batch, urgency, self._tools.limits, least)
+        async with self._room.one(urgency, within_s):
+
+            async def attempt(server: ServerChannel, left_s: float) -> list[Array]:
+                await self._descriptions.verify(model, server, left_s)
+                return await call.to(server, left_s, self._clock.monotonic_s())
+
+            left_s = within_s - (self._clock.monotonic_s() - began_s)
+            return await self._calls.make(attempt, left_s, urgency.droppable)
+
+    async def _load_shape(self, name: str) -> float:
+        """Have a detector run once at another shape; ModelError where the backend does not take it."""
+        found = self._rectangles.source(name)
+        assert found is not None
+        served, size = found
+        model = self._models[served]
+        card = model.card.model_copy(
+            update={"input": model.card.input.model_copy(update={"width": size.width, "height": size.height})}
+        )
+        try:
+            await self._call(model, _blank(card, 1), BACKGROUND, OPENING_S)
+        except RefusedCall as error:
+            raise ModelError(str(error)) from None
+        return 0.0
+
+    def _time(self, served: str) -> CallTimes:
+        return self._times.setdefault(served, CallTimes())
+
+
+async def load_or_wait(client: BackendClient, served: str) -> ModelError | None:
+    """Load a network; where its backend is down, go on without. Returns why it can never be used, None where it may."""
+    try:
+        await client.load(served)
+    except BackendDown as error:
+        log.info("%s: %s is asked once it is back", error, served)
+        with suppress(ModelError):
+            client.card(served)
+            return None
+        return error
+    except ModelError as error:
+        return error
+    return None
+
+
+def _blank(card: ModelCard, items: int) -> Array:
+    return np.zeros((items, *card.input.item_shape), np.dtype(card.input.dtype))
+
+
+def _parts(batch: Array, most: int | None) -> list[Array]:
+    """The batch in pieces that the server takes."""
+    if most is None or len(batch) <= most:
+        return [batch]
+    return [batch[begin : begin + most] for begin in range(0, len(batch), most)]

@@ -1,0 +1,75 @@
+"""Keeps calls away from a server that fails: after a few failures running it is asked no more, then, ever more seldom,
+by one call at a time. The delays are drawn at random, so that many clients do not come back in step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from serving.common.retrying import Backoff
+
+FAILURES = 3
+"""So many running open it."""
+RETURN = Backoff(first_s=0.5, max_s=30.0)
+"""From the failure that opened it to the call that tries again."""
+
+
+@dataclass(slots=True)
+class Breaker:
+    """That of one address.
+
+    >>> breaker, rng = Breaker(), Random(1)
+    >>> for _ in range(FAILURES):
+    ...     breaker.failed(10.0, rng)
+    >>> breaker.allows(10.0), breaker.allows(11.0), breaker.allows(11.0)
+    (False, True, False)
+    >>> breaker.succeeded()
+    >>> breaker.allows(11.0)
+    True
+    """
+
+    _failures: int = 0
+    _next_s: float = 0.0
+    """When one call may try again, once it is open."""
+    _trying: bool = field(default=False)
+    """Whether one does."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server is believed not to answer."""
+        return self._failures >= FAILURES
+
+    def may_allow(self, now_s: float) -> bool:
+        """Whether ``allows`` would say yes; takes no try."""
+        return not self.is_open or (not self._trying and now_s >= self._next_s)
+
+    def allows(self, now_s: float) -> bool:
+        """Whether a call may be made now; what it has allowed must end as ``succeeded``, ``failed`` or ``left``."""
+        if not self.may_allow(now_s):
+            return False
+        self._trying = self.is_open
+        return True
+
+    def succeeded(self) -> None:
+        """The server has answered, be it with a refusal of what was asked."""
+        self._failures, self._trying = 0, False
+
+    def failed(self, now_s: float, rng: Random) -> None:
+        """A call has failed for the server's sake, or it did not answer in time.
+
+        Once it is open, calls that began before tell nothing new: only the one that tries again does.
+        """
+        if self.is_open and not self._trying:
+            return
+        self._failures, self._trying = self._failures + 1, False
+        if self.is_open:
+            self._next_s = now_s + RETURN.delay_s(self._failures - FAILURES, rng)
+
+    def returned(self) -> None:
+        """The server says that it is ready, which it was not: one call may try at once."""
+        self._next_s = 0.0
+
+    def left(self) -> None:
+        """A call was given up before it could tell anything."""
+        self._trying = False

@@ -1,0 +1,51 @@
+"""Asks servers what they serve under a name, and makes sure that it stays the same network."""
+
+from __future__ import annotations
+
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
+from serving.errors import ModelError
+from serving.remote.client.calls import AnotherNetwork
+from serving.remote.client.remote_model import RemoteModel, of_others, of_ours, read_tensors
+from serving.remote.client.server_channel import ServerChannel
+from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.served_card import PLATFORM, read_cards
+from serving.remote.protocol.service import MODEL_CONFIG, MODEL_METADATA
+from serving.variants.variant import parse, sized
+
+
+class Descriptions:
+    """Those of the networks of one backend."""
+
+    def __init__(self, catalogue: Catalogue, limits: WireLimits) -> None:
+        self._catalogue, self._limits = catalogue, limits
+
+    def own(self, served: str) -> ModelCard | None:
+        """The card of this name here; None where there is none."""
+        try:
+            variant = parse(served)
+            return sized(self._catalogue.find(variant.model).card, variant)
+        except ModelError:
+            return None
+
+    async def of(self, served: str, server: ServerChannel, timeout_s: float) -> RemoteModel:
+        """The network as the server describes it; ModelError where it cannot be used, Malformed for nonsense."""
+        said = await server.ask(MODEL_METADATA, pb.ModelMetadataRequest(name=served), timeout_s)
+        tensors, own = read_tensors(said, self._limits), self.own(served)
+        if said.platform != PLATFORM:
+            return of_others(served, own, tensors)
+        config = await server.ask(MODEL_CONFIG, pb.ModelConfigRequest(name=served), timeout_s)
+        return of_ours(served, read_cards(config.config, self._limits), own, tensors)
+
+    async def verify(self, model: RemoteModel, server: ServerChannel, timeout_s: float) -> None:
+        """Make sure, once for each connection, that the server serves this network; AnotherNetwork if not."""
+        if model.served in server.verified:
+            return
+        try:
+            found = await self.of(model.served, server, timeout_s)
+        except ModelError as error:
+            raise AnotherNetwork(str(error)) from error
+        if found != model:
+            raise AnotherNetwork(f"{model.served} is another network there than it was: start anew to use it")
+        server.verified.add(model.served)

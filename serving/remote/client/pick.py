@@ -1,0 +1,39 @@
+"""Which of several servers is asked: the less busy of two that are drawn at random (Mitzenmacher, 2001).
+
+It comes close to asking the least busy of all, and clients that know the same do not all run to the same server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+UNKNOWN_QUEUE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLoad:
+    """The work that a server is known to have."""
+
+    in_flight: int
+    """Calls of this process that it has not answered."""
+    queue: int = UNKNOWN_QUEUE
+    """Items that waited at it when it answered last, of all its clients; servers of others do not tell."""
+
+    @property
+    def waiting(self) -> int:
+        return self.in_flight + self.queue
+
+
+def pick(loads: Sequence[ServerLoad], rng: Random) -> int:
+    """The place in the list of the server to ask; of two as busy the first drawn. At least one is needed.
+
+    >>> busy, idle = ServerLoad(3, 8), ServerLoad(0, 1)
+    >>> pick([busy, idle], Random(1)), pick([idle, busy], Random(1)), pick([busy], Random(1))
+    (1, 0, 0)
+    """
+    if len(loads) == 1:
+        return 0
+    one, other = rng.sample(range(len(loads)), 2)
+    return one if loads[one].waiting <= loads[other].waiting else other

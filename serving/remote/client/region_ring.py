@@ -1,0 +1,119 @@
+"""Shared memory for the pictures of calls to one server of this machine: made as needed, used again, bounded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from serving.common.tensors import Array
+from serving.errors import Malformed, Unavailable
+from serving.remote.protocol import region_file
+from serving.remote.protocol.owned_region import OwnedRegion, create
+from serving.remote.protocol.places import SharedPlace
+
+log = logging.getLogger(__name__)
+
+LEAST_BYTES = 16 << 10
+"""Smaller batches travel in the message: registering and reading a region takes longer."""
+SMALLEST_REGION = 256 << 10
+MOST_REGIONS = 32
+MOST_REGION_BYTES = 256 << 20
+"""All together, for one server; batches that do not fit travel in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class LentRegion:
+    """A region that one call uses."""
+
+    region: OwnedRegion
+    place: SharedPlace
+
+
+class RegionRing:
+    """Those of one server; used from one event loop."""
+
+    def __init__(self, register: Callable[[str, int], Awaitable[bool]]) -> None:
+        """``register``: makes a region known to the server, by its name and size; False where it refuses."""
+        self._register = register
+        self._free: list[OwnedRegion] = []
+        self._all: list[OwnedRegion] = []
+        self._refused = not region_file.available()
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server takes none, or there are none on this machine."""
+        return self._refused
+
+    def refuse(self) -> None:
+        """Use none any more: the server has not found what was written."""
+        self._refused = True
+
+    async def lend(self, batch: Array) -> LentRegion | None:
+        """A region that holds the batch; None where it has to travel in the message."""
+        if self._refused or batch.nbytes < LEAST_BYTES:
+            return None
+        region = self._fitting(batch.nbytes) or await self._made(batch.nbytes)
+        if region is None:
+            return None
+        try:
+            region.write(0, batch)
+        except (OSError, Malformed) as error:  # somebody has cut it short
+            self._drop(region)
+            log.warning("shared memory: %s", error)
+            return None
+        return LentRegion(region, SharedPlace(region.name, 0, batch.nbytes))
+
+    def give_back(self, lent: LentRegion) -> None:
+        """The call has ended: the next one may use the region."""
+        if lent.region in self._all:
+            self._free.append(lent.region)
+
+    def lose(self, lent: LentRegion) -> None:
+        """The call was given up, and the server may read the region still: it is not used again."""
+        self._drop(lent.region)
+
+    def close(self) -> None:
+        """Take all away; the server forgets them with the connection, or when it looks for their names."""
+        for region in self._all:
+            region.close()
+        self._all, self._free = [], []
+
+    def _fitting(self, size: int) -> OwnedRegion | None:
+        fitting = [each for each in self._free if each.size >= size]
+        if not fitting:
+            return None
+        smallest = min(fitting, key=lambda region: region.size)
+        self._free.remove(smallest)
+        return smallest
+
+    async def _made(self, size: int) -> OwnedRegion | None:
+        """A new region, in place of a free one where there are many."""
+        wanted = max(SMALLEST_REGION, 1 << (size - 1).bit_length())
+        while self._free and not self._has_room(wanted):
+            self._drop(self._free[0])
+        if not self._has_room(wanted):
+            return None
+        try:
+            region = create(wanted)
+        except Unavailable as error:
+            self._refused = True
+            log.info("pictures travel in messages: %s", error)
+            return None
+        self._all.append(region)
+        if await self._register(region.name, wanted):
+            return region
+        self._refused = True
+        self._drop(region)
+        return None
+
+    def _has_room(self, more: int) -> bool:
+        taken = sum(each.size for each in self._all)
+        return len(self._all) < MOST_REGIONS and taken + more <= MOST_REGION_BYTES
+
+    def _drop(self, region: OwnedRegion) -> None:
+        if region in self._free:
+            self._free.remove(region)
+        if region in self._all:
+            self._all.remove(region)
+            region.close()

@@ -1,0 +1,156 @@
+"""A network as a backend serves it: the card by which operators use it, and the tensors of its calls.
+
+Our own backend sends the card; it is held against the card of that name here, where there is one. Servers of others
+send names, types and shapes of tensors only: the card must be here, and fit them. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from serving.catalogue.cards import ModelCard
+from serving.common.tensors import Array, TensorSpec
+from serving.common.untrusted import printable
+from serving.errors import Malformed, ModelError
+from serving.remote.protocol.datatypes import dtype_of
+from serving.remote.protocol.inference_pb2 import ModelMetadataResponse
+from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import checked_name
+from serving.remote.protocol.wire_card import wire_card
+
+TensorMetadata = ModelMetadataResponse.TensorMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteModel:
+    """A network of a backend that may be called."""
+
+    served: str
+    """Its name there, perhaps with a variant."""
+    card: ModelCard
+    """The input that travels, and how the outputs that come are read."""
+    identity: str | None
+    """Digest of the weights and what they are fed; None where the server cannot tell."""
+    input: str
+    """The name of its input."""
+    outputs: tuple[tuple[str, TensorSpec], ...]
+    """In the order of the card."""
+
+    def check_input(self, batch: Array) -> None:
+        """Raise ModelError for what is no batch of pictures: N × height × width × 3, or with the colours first."""
+        size = self.card.input
+        colours = 1 if size.layout == "nchw" else 3
+        if batch.ndim != 4 or batch.dtype != np.dtype(size.dtype) or batch.shape[colours] != 3:
+            given = " × ".join(map(str, batch.shape))
+            raise ModelError(f"{self.served} takes {size.dtype} pictures, was given {batch.dtype.name} {given}")
+
+    def in_order(self, answer: dict[str, Array], items: int) -> list[Array]:
+        """The outputs of a call in the card's order; Malformed where one is missing, or is not as was announced."""
+        return [_checked(name, spec, answer, items) for name, spec in self.outputs]
+
+
+def of_ours(served: str, cards: tuple[ModelCard, ModelCard], own: ModelCard | None, tensors: Tensors) -> RemoteModel:
+    """A network of our own backend: ``cards`` are the one of its catalogue and that of what travels.
+
+    ``own``: the card of this name here. Raises ModelError where that is another network.
+    """
+    card, wire = cards
+    if own is not None and own.identity != card.identity:
+        raise ModelError(
+            f"{served}: the backend serves another network than {own.name} {own.version} of this machine "
+            f"({card.name} {card.version}, {card.identity[:12]} in place of {own.identity[:12]}): give both the same"
+        )
+    if (wire.name, wire.task, wire.classes) != (card.name, card.task, card.classes):
+        raise ModelError(f"{served}: the card of what travels is not that of {card.name}")
+    used = _travelling(own or card, wire)
+    return RemoteModel(served, used, card.identity, _input(served, used, tensors), _chosen(served, used, tensors))
+
+
+def of_others(served: str, own: ModelCard | None, tensors: Tensors) -> RemoteModel:
+    """A network of another server; raises ModelError where there is no card, or it does not fit the tensors."""
+    if own is None:
+        raise ModelError(f"{served}: the server does not describe it: write a card of that name (docs/models.md)")
+    return RemoteModel(served, own, None, _input(served, own, tensors), _chosen(served, own, tensors))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """The tensors of a network, as a server has announced them."""
+
+    input: str
+    spec: TensorSpec
+    outputs: tuple[tuple[str, TensorSpec], ...]
+
+
+def read_tensors(said: ModelMetadataResponse, limits: WireLimits) -> Tensors:
+    """The tensors that metadata announce; Malformed for nonsense, and for a network without exactly one input."""
+    if len(said.inputs) != 1:
+        raise Malformed(f"{len(said.inputs)} inputs, where a network of pictures has one")
+    if not 0 < len(said.outputs) <= limits.tensors:
+        raise Malformed(f"{len(said.outputs)} outputs, where 1 to {limits.tensors} are allowed")
+    (name, spec), *_ = _tensors(said.inputs, limits)
+    outputs = _tensors(said.outputs, limits)
+    if len({each for each, _ in outputs}) != len(outputs):
+        raise Malformed("two outputs have one name")
+    return Tensors(name, spec, tuple(outputs))
+
+
+def _tensors(said: Sequence[TensorMetadata], limits: WireLimits) -> list[tuple[str, TensorSpec]]:
+    found = []
+    for each in said:
+        name = checked_name(each.name, "the name of a tensor", limits)
+        if not 0 < len(each.shape) <= limits.dims or not all(-1 <= dim < 1 << 31 for dim in each.shape):
+            raise Malformed(f"tensor {name}: its shape makes no sense")
+        shape = tuple(None if dim < 0 else int(dim) for dim in each.shape)
+        found.append((name, TensorSpec(dtype_of(each.datatype, f"tensor {name}"), shape)))
+    return found
+
+
+def _input(served: str, card: ModelCard, tensors: Tensors) -> str:
+    """The name of the input, which must take the pictures that the card means."""
+    wanted, shape = np.dtype(card.input.dtype), tensors.spec.shape
+    fits = len(shape) == 4 and all(
+        dim in (None, size) for dim, size in zip(shape[1:], card.input.item_shape, strict=True)
+    )
+    if tensors.spec.dtype != wanted or not fits:
+        asked = TensorSpec(wanted, (None, *card.input.item_shape))
+        raise ModelError(f"{served}: its input {tensors.input} is {tensors.spec}, its card means {asked}")
+    return tensors.input
+
+
+def _chosen(served: str, card: ModelCard, tensors: Tensors) -> tuple[tuple[str, TensorSpec], ...]:
+    """The outputs that the card names, in its order; all of them where it names none."""
+    there = dict(tensors.outputs)
+    for name in card.outputs:
+        if name not in there:
+            names = ", ".join(printable(each, 40) for each in there)
+            raise ModelError(f"{served}: the server has no output {name!r} of its card; it has {names}")
+    chosen = tuple((name, there[name]) for name in card.outputs) or tensors.outputs
+    last = chosen[0][1].shape[-1]
+    if card.task == "classify" and last is not None and last != len(card.classes):
+        raise ModelError(f"{served}: the server scores {last} classes, its card lists {len(card.classes)}")
+    return chosen
+
+
+def _travelling(card: ModelCard, wire: ModelCard) -> ModelCard:
+    """The card by which operators use a network of our backend; it must be that of what travels, as it is made here."""
+    made = wire_card(card)
+    if (wire.input, wire.outputs) != (made.input, made.outputs):
+        raise ModelError(f"{card.name}: the backend takes or sends something else than its card says")
+    return made
+
+
+def _checked(name: str, spec: TensorSpec, answer: dict[str, Array], items: int) -> Array:
+    found = answer.get(name)
+    if found is None:
+        raise Malformed(f"the output {name} is missing")
+    fits = found.ndim == len(spec.shape) and all(
+        dim in (None, size) for dim, size in zip(spec.shape[1:], found.shape[1:], strict=True)
+    )
+    if found.dtype != spec.dtype or not fits or len(found) != items:
+        given = " × ".join(map(str, found.shape))
+        raise Malformed(f"the output {name} is {found.dtype.name} {given} for {items} pictures, announced was {spec}")
+    return found

@@ -1,0 +1,179 @@
+"""One server of a backend: its channel, whether it is ready, how busy it is, and the regions shared with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message
+
+from serving.remote.client.address import BackendAddress, is_here
+from serving.remote.client.breaker import Breaker
+from serving.remote.client.pick import ServerLoad
+from serving.remote.client.region_ring import RegionRing
+from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.service import REGION_REGISTER, SERVER_READY, Rpc, message_options
+
+log = logging.getLogger(__name__)
+
+PROBE_EVERY_S = 2.0
+"""Seconds from one answer whether it is ready to the next question."""
+PROBE_WITHIN_S = 2.0
+"""Seconds that it may take to answer that."""
+MISSES = 2
+"""So many questions running without an answer: it is not asked any more, and calls that wait for it are given up."""
+CONNECTING = (
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.min_reconnect_backoff_ms", 3000),
+    ("grpc.max_reconnect_backoff_ms", 5000),
+)
+"""One connection to the address itself, made anew soon after it was lost."""
+Question = TypeVar("Question", bound=Message)
+Reply = TypeVar("Reply", bound=Message)
+
+
+class ServerLost(Exception):
+    """The server has stopped to answer while a call waited for it."""
+
+
+class ServerChannel:
+    """Used from one event loop; ``start`` begins to ask whether it is ready."""
+
+    def __init__(self, target: str, address: BackendAddress, limits: WireLimits) -> None:
+        """``target``: one address of the backend, as gRPC writes it."""
+        self.target, self.breaker = target, Breaker()
+        self.ready = False
+        """Whether it has said so when it was asked last."""
+        self.answered = asyncio.Event()
+        """Whether it was asked once, whatever it said."""
+        self.verified: set[str] = set()
+        """Networks that it is known to serve since the connection was made, by their names there."""
+        self.queue = 0
+        """Items that waited there when it answered last."""
+        self._metadata = None if address.token is None else [("authorization", f"Bearer {address.token}")]
+        self._channel = _open(target, address, limits)
+        self._calls: set[grpc.aio.Call] = set()
+        self._given_up: set[grpc.aio.Call] = set()
+        self._in_flight = self._missed = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._refused_by: str | None = None
+        self.regions = RegionRing(self._register) if is_here(target) else None
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._probe()), asyncio.create_task(self._watch())]
+
+    @property
+    def load(self) -> ServerLoad:
+        return ServerLoad(self._in_flight, self.queue)
+
+    @property
+    def idle(self) -> bool:
+        return not self._in_flight
+
+    @property
+    def refused_by(self) -> str | None:
+        """Why it does not let this process in, or cannot be spoken to; None where nothing is known of that."""
+        return self._refused_by
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count a call while it is under way."""
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+
+    async def ask(self, rpc: Rpc[Question, Reply], question: Question, timeout_s: float) -> Reply:
+        """Make a call; raises grpc.aio.AioRpcError, or ServerLost where the server has stopped to answer."""
+        call = rpc.on(self._channel)(question, timeout=timeout_s, metadata=self._metadata)
+        self._calls.add(call)
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if call in self._given_up:
+                raise ServerLost from None
+            raise
+        finally:
+            self._calls.discard(call)
+            self._given_up.discard(call)
+
+    async def close(self) -> None:
+        """End it, with the calls that are under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.regions is not None:
+            self.regions.close()
+        await self._channel.close()
+
+    async def _probe(self) -> None:
+        while True:
+            ready = await self._is_ready()
+            if ready != self.ready:
+                log.info("%s is %sready", self.target, "" if ready else "not ")
+                self.breaker.returned()
+            self.ready = ready
+            self.answered.set()
+            await asyncio.sleep(PROBE_EVERY_S)
+
+    async def _is_ready(self) -> bool:
+        try:
+            said = await self.ask(SERVER_READY, pb.ServerReadyRequest(), PROBE_WITHIN_S)
+        except grpc.aio.AioRpcError as error:
+            self._refused_by = f"{error.code().name}: {error.details()}"
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                return False
+            self._missed += 1
+            if self._missed < MISSES:
+                return self.ready
+            self._give_up()
+            return False
+        except ServerLost:
+            return False
+        self._missed, self._refused_by = 0, None
+        return said.ready
+
+    def _give_up(self) -> None:
+        """Let the calls that wait fail: who asked may ask elsewhere."""
+        for call in self._calls - self._given_up:
+            self._given_up.add(call)
+            call.cancel()
+
+    async def _watch(self) -> None:
+        """Verify its networks anew once the connection has ended: another server may answer the next one."""
+        while True:
+            state = self._channel.get_state(try_to_connect=True)
+            if state is not grpc.ChannelConnectivity.READY:
+                self.verified.clear()
+            await self._channel.wait_for_state_change(state)
+
+    async def _register(self, name: str, size: int) -> bool:
+        question = pb.SystemSharedMemoryRegisterRequest(name=name, key=f"/{name}", offset=0, byte_size=size)
+        try:
+            await self.ask(REGION_REGISTER, question, PROBE_WITHIN_S)
+        except (grpc.aio.AioRpcError, ServerLost) as error:
+            why = error.details() if isinstance(error, grpc.aio.AioRpcError) else "it does not answer"
+            log.info("%s takes no shared memory, so pictures travel in messages: %s", self.target, why)
+            return False
+        return True
+
+
+def _open(target: str, address: BackendAddress, limits: WireLimits) -> grpc.aio.Channel:
+    options: list[tuple[str, int | str]] = [*message_options(limits), *CONNECTING]
+    if address.host:
+        options.append(("grpc.default_authority", f"{address.host}:{address.port}"))
+    if address.tls is None:
+        return grpc.aio.insecure_channel(target, options=options)
+    trusted, key, certificate = address.tls.read()
+    options.append(("grpc.ssl_target_name_override", address.host or "localhost"))
+    credentials = grpc.ssl_channel_credentials(trusted, key, certificate)
+    return grpc.aio.secure_channel(target, credentials, options=options)

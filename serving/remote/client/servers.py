@@ -1,0 +1,117 @@
+"""The servers of one backend: all addresses that its name has now, one of which is picked for each call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from random import Random
+
+from serving.common.clock import Clock
+from serving.errors import BadInput
+from serving.remote.client.address import BackendAddress
+from serving.remote.client.pick import pick
+from serving.remote.client.server_channel import ServerChannel
+from serving.remote.protocol.limits import WireLimits
+
+log = logging.getLogger(__name__)
+
+RESOLVED_S = 15.0
+"""Seconds from one look at the addresses of a name to the next."""
+MOST_SERVERS = 64
+"""Addresses of a name; further ones are not used."""
+
+Resolve = Callable[[BackendAddress], Awaitable[Sequence[str]]]
+"""The targets of a backend at present; OSError where its name is not known."""
+
+
+async def resolved(address: BackendAddress) -> Sequence[str]:
+    """Its addresses, as gRPC writes them, in an order that does not change."""
+    if address.socket is not None:
+        return [f"unix:{address.socket}"]
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    return sorted({_target(family, place[0], address.port) for family, *_, place in found})
+
+
+class Servers:
+    """Used from one event loop."""
+
+    def __init__(
+        self, address: BackendAddress, limits: WireLimits, clock: Clock, rng: Random, resolve: Resolve = resolved
+    ) -> None:
+        self._address, self._limits, self._clock, self._rng, self._resolve = address, limits, clock, rng, resolve
+        self._servers: dict[str, ServerChannel] = {}
+        self._leaving: list[ServerChannel] = []
+        self._task: asyncio.Task[None] | None = None
+        self._said = ""
+
+    async def start(self) -> None:
+        """Look its addresses up, and ask each whether it is ready; raises BadInput for certificates without use."""
+        await self._look()
+        self._task = asyncio.create_task(self._follow())
+        await asyncio.gather(*(each.answered.wait() for each in self._servers.values()))
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.gather(*(each.close() for each in [*self._servers.values(), *self._leaving]))
+
+    def pick(self, without: Collection[ServerChannel] = ()) -> ServerChannel | None:
+        """A server that is ready and whose breaker lets a call pass; None where there is none but those left out."""
+        there = self.askable(without)
+        if not there:
+            return None
+        found = there[pick([each.load for each in there], self._rng)]
+        found.breaker.allows(self._clock.monotonic_s())
+        return found
+
+    def askable(self, without: Collection[ServerChannel] = ()) -> list[ServerChannel]:
+        """The servers that a call could be made to now."""
+        now_s = self._clock.monotonic_s()
+        there = [each for each in self._servers.values() if each.ready and each.breaker.may_allow(now_s)]
+        return [each for each in there if each not in without]
+
+    @property
+    def why_none(self) -> str:
+        """Why no server can be picked, in a few words."""
+        if not self._servers:
+            return self._said or "its name has no address"
+        failing = [each for each in self._servers.values() if each.ready]
+        if failing:
+            return "it has failed several times running and is left alone for a moment"
+        said = [each.refused_by for each in self._servers.values() if each.refused_by]
+        return said[0] if said else "no server of it is ready"
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(RESOLVED_S)
+            try:
+                await self._look()
+            except BadInput as error:
+                log.warning("%s: %s", self._address, error)
+
+    async def _look(self) -> None:
+        try:
+            targets = (await self._resolve(self._address))[:MOST_SERVERS]
+        except OSError as error:
+            said = f"its name cannot be looked up ({error.strerror or error})"
+            if said != self._said:
+                log.warning("%s: %s", self._address, said)
+            self._said = said
+            return  # the servers that were there may be there still
+        self._said = ""
+        for target in targets:
+            if target not in self._servers:
+                self._servers[target] = server = ServerChannel(target, self._address, self._limits)
+                server.start()
+        self._leaving += [self._servers.pop(target) for target in list(self._servers) if target not in targets]
+        for server in [each for each in self._leaving if each.idle]:
+            self._leaving.remove(server)
+            await server.close()
+
+
+def _target(family: int, host: str | int, port: int) -> str:
+    return f"ipv6:[{host}]:{port}" if family == socket.AF_INET6 else f"ipv4:{host}:{port}"

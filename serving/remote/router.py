@@ -1,0 +1,209 @@
+"""The engine of a query that names remote models: each request goes to this process or to the backend of its name."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from serving.catalogue.cards import ModelCard
+from serving.common.clock import SYSTEM, Clock, sleep
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.tensors import Array
+from serving.engines.exits import RowPolicy
+from serving.errors import BackendDown, ModelError
+from serving.graphs.surgery.sizes import Size
+from serving.remote.client.backend_client import BackendClient, load_or_wait
+from serving.remote.endpoint.terms import is_endpoint
+from serving.remote.place_choice import PlaceChoice
+from serving.scheduling.requests import Urgency
+from serving.variants.timings import VariantFigures
+from serving.variants.variant import ANYWHERE, ON, placed
+
+if TYPE_CHECKING:
+    from serving.backend import Backend
+    from serving.remote.endpoint.engine import EndpointEngine
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 5.0
+"""Seconds from one look at what backends that were down serve to the next."""
+CALL_S = 0.0005
+"""Processor seconds of this process for one picture that is answered elsewhere (``benchmarks/results/remote.csv``)."""
+
+
+class Router:
+    """Used from one event loop; ``start`` before all else."""
+
+    def __init__(
+        self,
+        local: Backend | EndpointEngine,
+        clients: Mapping[str, BackendClient],
+        names: Iterable[str],
+        *,
+        clock: Clock = SYSTEM,
+        observer: EngineObserver = UNOBSERVED,
+        rng: Random | None = None,
+    ) -> None:
+        """``names``: all models of the query, of which those with `` on `` are remote."""
+        self._local, self._clients, self._clock, self._observer = local, clients, clock, observer
+        self._remote = [name for name in dict.fromkeys(names) if _placed(name)[1] is not None]
+        self._faults: dict[str, ModelError] = {}
+        """Why remote models cannot be used, by name."""
+        self._choices: dict[str, PlaceChoice] = {}
+        """By name with ``auto``."""
+        self._rng = rng or Random()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the engine here and connect to all backends; what is wrong with a model is said when it is named."""
+        await self._local.start()
+        await asyncio.gather(*(client.start() for client in self._clients.values()))
+        await asyncio.gather(*map(self._ready, self._remote))
+        self._task = asyncio.create_task(self._follow())
+
+    @property
+    def hung(self) -> asyncio.Event:
+        return self._local.hung
+
+    async def stop(self) -> None:
+        """Finish what was asked here, and end all calls."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._local.stop()
+        await asyncio.gather(*(client.close() for client in self._clients.values()))
+
+    def card(self, model: str) -> ModelCard:
+        served, backend = _placed(model)
+        if model in self._faults:
+            raise self._faults[model]
+        return self._local.card(served) if backend in (None, ANYWHERE) else self._client(model).card(served)
+
+    def place_of(self, model: str) -> str:
+        """The name under which a model is run now: for ``on auto`` that of a place, for any other itself."""
+        choice = self._choices.get(model)
+        return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer)
+
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        served, backend = _placed(model)
+        if backend in (None, ANYWHERE):
+            return await self._local.fitted(served, width, height, detail)
+        return await self._client(model).fitted(served, width, height, detail)
+
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        if _placed(model)[1] is not None:
+            raise ModelError(f"model {model!r} is run by a backend, and exits sit on networks of this process only")
+        return self._local.add_cuts(model, cuts)
+
+    async def load(self, model: str) -> float:
+        served, backend = _placed(model)
+        if model in self._faults:
+            raise self._faults[model]
+        if backend is None or backend == ANYWHERE:
+            return await self._local.load(served)
+        await self._client(model).load(served)
+        return 0.0
+
+    async def infer(
+        self,
+        model: str,
+        batch: Array,
+        urgency: Urgency,
+        early: asyncio.Future[list[Array]] | None = None,
+        policy: RowPolicy | None = None,
+    ) -> list[Array]:
+        """See ``Inference``; raises BackendDown where the backend of a model does not answer."""
+        began_s = self._clock.monotonic_s()
+        served, backend = _placed(model)
+        if backend in (None, ANYWHERE):  # the latter is measured here
+            answer = await self._local.infer(served, batch, urgency, early, policy)
+        else:
+            answer = await self._asked(model, served, batch, urgency)
+        took_s = self._clock.monotonic_s() - began_s
+        if not urgency.background:
+            for choice in self._choices.values():
+                choice.took(model, len(batch), took_s)
+        if backend not in (None, ANYWHERE):
+            self._observer.network_ran(model, len(batch), took_s)
+        return answer
+
+    def measured(self, model: str) -> VariantFigures | None:
+        """See ``Backend.measured``; of remote models as the wire shows it now, None as long as nobody has looked."""
+        served, backend = _placed(model)
+        if backend is None:
+            return self._local.measured(model)
+        if backend == ANYWHERE:
+            return self._local.measured(served)
+        tail_s = self._client(model).times(served)
+        return VariantFigures(tail_s, None) if tail_s else None
+
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
+        """See ``Backend.keep``; times of remote models are kept for this process only."""
+        served, backend = _placed(model)
+        if backend is None:
+            return self._local.keep(model, tail_s)
+        if backend == ANYWHERE:
+            return VariantFigures(tail_s, None)
+        self._client(model).keep_times(served, tail_s)
+        return VariantFigures(tail_s, None)
+
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        """See ``Inference``; a remote model takes this process what sending it a picture takes."""
+        return CALL_S if _placed(model)[1] is not None else self._local.processor_s(model, shape)
+
+    async def _asked(self, model: str, served: str, batch: Array, urgency: Urgency) -> list[Array]:
+        try:
+            return await self._client(model).infer(served, batch, urgency)
+        except BackendDown:
+            for choice in self._choices.values():
+                choice.failed(model, self._clock.monotonic_s())
+            raise
+
+    async def _ready(self, model: str) -> None:
+        """Connect one remote model, or one that may be anywhere."""
+        served, backend = _placed(model)
+        if backend == ANYWHERE:
+            others = [f"{served}{ON}{name}" for name in self._clients]
+            for name in others:
+                if (fault := await load_or_wait(self._client(name), served)) is not None:
+                    log.warning("%s is run elsewhere: %s", model, fault)
+            self._choices[model] = PlaceChoice([served, *others], self._rng)
+        elif (fault := await load_or_wait(self._client(model), served)) is not None:
+            self._faults[model] = fault
+
+    async def _follow(self) -> None:
+        """Connect models of backends that were down once they are back."""
+        while True:
+            await sleep(self._clock, AGAIN_S)
+            for name in self._waiting():
+                await load_or_wait(self._client(name), _placed(name)[0])
+
+    def _waiting(self) -> list[str]:
+        """The models at places that answer again, and have not said yet what they are."""
+        autos = [_placed(model)[0] for model in self._choices]
+        named = [name for name in self._remote if name not in self._choices and name not in self._faults]
+        names = [*named, *(f"{served}{ON}{backend}" for served in autos for backend in self._clients)]
+        return [name for name in names if self._client(name).waits_for(_placed(name)[0])]
+
+    def _may_answer(self, name: str) -> bool:
+        """Whether a place of a model that may be anywhere can be taken: it has to show that its network is the same."""
+        served, backend = _placed(name)
+        if backend is None:
+            return True
+        client = self._client(name)
+        return client.may_answer and client.identity(served) == self._local.card(served).identity
+
+    def _client(self, model: str) -> BackendClient:
+        backend = _placed(model)[1]
+        found = self._clients.get(backend or "")
+        if found is None:
+            raise ModelError(f"model {model!r}: there is no backend {backend!r}")
+        return found
+
+
+def _placed(model: str) -> tuple[str, str | None]:
+    """See ``placed``; the engine here answers for endpoints itself."""
+    return (model, None) if is_endpoint(model) else placed(model)

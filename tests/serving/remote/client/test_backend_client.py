@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from pathlib import Path
+
+import grpc
+import numpy as np
+import pytest
+
+from serving.catalogue.lookup import Catalogue
+from serving.errors import BackendDown, ModelError, TooLate
+from serving.remote.client import backend_client, calls
+from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol.parameters import values
+from serving.remote.protocol.wire_card import INPUT
+from serving.scheduling.requests import BACKGROUND, Urgency
+from tests.models import mean_model
+from tests.serving.remote.client.conftest import Connected
+from tests.serving.remote.v2_server import LIMITS, V2Server, means_of_others, means_of_ours, serving
+from tests.turns import until
+
+SOON = Urgency(math.inf)
+PICTURES = np.arange(2 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 4, 4, 3)
+MEANS = PICTURES.astype(np.float32).mean((1, 2))
+
+
+def ours(catalogue: Catalogue, **changes: object) -> V2Server:
+    return V2Server({"means": means_of_ours(catalogue.find("means").card)}, **changes)  # type: ignore[arg-type]
+
+
+async def test_pictures_travel_as_bytes_to_a_backend_of_ours(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue, queue=7)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        assert client.card("means").input.dtype == "uint8"
+        assert client.identity("means") == catalogue.find("means").card.identity
+        urgency = Urgency(time.monotonic() + 5, downstream_s=0.25)
+        (answer,) = await client.infer("means", PICTURES, urgency)
+        assert np.array_equal(answer, MEANS)
+        asked = server.asked[-1]
+        assert [each.name for each in asked.inputs] == [INPUT]
+        assert [each.name for each in asked.outputs] == ["means"]
+        said = values(asked.parameters, LIMITS)
+        assert 4000 < float(said["deadline_ms"]) < 5000
+        assert said["downstream_ms"] == 250
+        assert [each.load.queue for each in client._servers.askable()] == [7]
+
+
+async def test_a_server_of_others_takes_what_the_card_says(catalogue: Catalogue, connected: Connected) -> None:
+    server = V2Server({"means": means_of_others()})
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        card = client.card("means")
+        assert (card, client.identity("means")) == (catalogue.find("means").card, None)
+        batch = np.moveaxis(PICTURES.astype(np.float32), -1, 1)
+        (answer,) = await client.infer("means", batch, Urgency(time.monotonic() + 5))
+        np.testing.assert_allclose(answer, MEANS, rtol=1e-6)
+        assert not server.asked[-1].parameters
+        card = await client.fitted("means", 1920, 1080, None)
+        assert (card.input.width, card.input.height) == (4, 4)
+
+
+async def test_a_card_that_is_not_here_comes_from_our_backend(
+    catalogue: Catalogue, connected: Connected, tmp_path: Path
+) -> None:
+    server, empty = ours(catalogue), Catalogue([tmp_path / "none"])
+    async with serving(server), connected(server, known=empty) as client:
+        with pytest.raises(ModelError, match="has not said what means is, and no card of that name is here"):
+            client.card("means")
+        await client.load("means")
+        assert client.card("means").classes == ("blue", "green", "red")
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "says"),
+    [
+        ({"input": ("images", "FP32", [-1, 3, 8, 8])}, "its input images is float32 N × 3 × 8 × 8, its card means"),
+        ({"input": ("images", "UINT8", [-1, 3, 4, 4])}, "its input images is uint8"),
+        ({"outputs": [("means", "FP32", [-1, 1000])]}, "scores 1000 classes, its card lists 3"),
+        ({"outputs": []}, "0 outputs, where 1 to 16 are allowed"),
+        ({"outputs": [("means", "FP32", [-7])]}, "its shape makes no sense"),
+        ({"outputs": [("a", "FP32", [-1, 3]), ("a", "FP32", [-1, 3])]}, "two outputs have one name"),
+        ({"outputs": [("m\x1b[2J", "FP32", [-1, 3])]}, "printable characters"),
+        ({"input": ("images", "BYTES", [-1])}, "the type 'BYTES' is not one of"),
+        ({"platform": "sluice"}, "the configuration has no parameter"),
+    ],
+)
+async def test_what_does_not_fit_the_card_is_refused(
+    catalogue: Catalogue, connected: Connected, spoilt: dict[str, object], says: str
+) -> None:
+    network = means_of_others()
+    for key, value in spoilt.items():
+        setattr(network, key, value)
+    server = V2Server({"means": network})
+    async with serving(server), connected(server) as client:
+        with pytest.raises(ModelError, match=says) as error:
+            await client.load("means")
+        assert str(error.value).isprintable()
+        assert server.asked == []
+
+
+async def test_another_network_of_that_name_is_refused(
+    catalogue: Catalogue, connected: Connected, tmp_path: Path
+) -> None:
+    other = mean_model(tmp_path / "others", version="2", sha256="1" * 64)
+    server = ours(other)
+    async with serving(server), connected(server) as client:
+        with pytest.raises(ModelError, match="serves another network than means 1 of this machine"):
+            await client.load("means")
+
+
+async def test_a_network_that_is_exchanged_is_not_asked(
+    catalogue: Catalogue, connected: Connected, tmp_path: Path
+) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        await server.stop()
+        await until(lambda: not client.may_answer)
+        server.networks = ours(mean_model(tmp_path / "others", version="2", sha256="1" * 64)).networks
+        await server.start()
+        await until(lambda: client.may_answer)
+        before = len(server.asked)
+        with pytest.raises(BackendDown, match="serves another network"):
+            await client.infer("means", PICTURES, SOON)
+        assert len(server.asked) == before
+
+
+async def test_answers_are_checked(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        for spoil, says in [
+            (lambda answer: answer.outputs[0].shape.__setitem__(0, 3), "24 bytes, where its shape has 36"),
+            (lambda answer: setattr(answer.outputs[0], "name", "mean"), "the output means is missing"),
+            (lambda answer: setattr(answer.outputs[0], "datatype", "INT32"), "is int32 2 × 3 for 2 pictures"),
+            (lambda answer: answer.outputs.add(name="means", datatype="FP32", shape=[1]), "comes twice"),
+            (lambda answer: answer.raw_output_contents.append(b"more"), "more raw contents than tensors"),
+            (lambda answer: answer.outputs[0].shape.append(1 << 40), "an axis must have"),
+        ]:
+            server.spoil = spoil
+            with pytest.raises(BackendDown, match=f"backend gpu .*{says}"):
+                await client.infer("means", PICTURES, SOON)
+            server.spoil = None
+            client._servers._servers[server.target].breaker.succeeded()
+            (answer,) = await client.infer("means", PICTURES, SOON)
+            assert np.array_equal(answer, MEANS)
+
+
+async def test_what_is_no_picture_of_the_network_is_not_sent(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        with pytest.raises(ModelError, match="means takes uint8 pictures, was given float32 2 × 4 × 4 × 3"):
+            await client.infer("means", PICTURES.astype(np.float32), SOON)
+
+
+async def test_another_server_answers_where_one_is_killed(catalogue: Catalogue, connected: Connected) -> None:
+    one, other = ours(catalogue), ours(catalogue)
+    async with serving(one, other), connected(one, other) as client:
+        await client.load("means")
+        asked = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(20)]
+        await asyncio.sleep(0)
+        one.delay_s = other.delay_s = 0.02
+        await one.stop()
+        for answer in await asyncio.gather(*asked):
+            assert np.array_equal(answer[0], MEANS)
+        await until(lambda: len(client._servers.askable()) == 1)
+        await one.start()
+        await until(lambda: len(client._servers.askable()) == 2)
+        for _ in range(20):
+            await client.infer("means", PICTURES, SOON)
+        assert one.asked
+
+
+async def test_another_server_answers_where_one_hangs(catalogue: Catalogue, connected: Connected) -> None:
+    one, other = ours(catalogue), ours(catalogue)
+    async with serving(one, other), connected(one, other) as client:
+        await client.load("means")
+        await client._descriptions.verify(client._models["means"], client._servers.askable()[0], 5)
+        await client._descriptions.verify(client._models["means"], client._servers.askable()[1], 5)
+        one.answering.clear()
+        asked = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(8)]
+        for answer in await asyncio.gather(*asked):
+            assert np.array_equal(answer[0], MEANS)
+        one.answering.set()
+
+
+async def test_a_server_that_fails_is_left_alone(
+    catalogue: Catalogue, connected: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "ATTEMPTS", 1)
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        server.fails = grpc.StatusCode.INTERNAL
+        for _ in range(3):
+            with pytest.raises(BackendDown, match="told to"):
+                await client.infer("means", PICTURES, SOON)
+        before = len(server.asked)
+        with pytest.raises(BackendDown, match="has failed several times running and is left alone"):
+            await client.infer("means", PICTURES, SOON)
+        assert len(server.asked) == before
+        server.fails = None
+        await until(lambda: client.may_answer)
+        (answer,) = await client.infer("means", PICTURES, SOON)
+        assert np.array_equal(answer, MEANS)
+
+
+async def test_a_refusal_says_nothing_against_the_server(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        server.fails = grpc.StatusCode.INVALID_ARGUMENT
+        for _ in range(5):
+            before = len(server.asked)
+            with pytest.raises(BackendDown, match="told to"):
+                await client.infer("means", PICTURES, SOON)
+            assert len(server.asked) == before + 1
+
+
+async def test_late_answers_are_used_unless_the_stream_drops(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server, timeout_s=30.0) as client:
+        await client.load("means")
+        server.delay_s = 0.2
+        at = time.monotonic()
+        (answer,) = await client.infer("means", PICTURES, Urgency(at + 0.05))
+        assert np.array_equal(answer, MEANS)
+        assert 20 < (server.limits[-1] or 0) < 31
+        with pytest.raises(TooLate, match="backend gpu"):
+            await client.infer("means", PICTURES, Urgency(time.monotonic() + 0.05, droppable=True))
+        assert (server.limits[-1] or 9) < 1
+        before = len(server.asked)
+        with pytest.raises(TooLate):
+            await client.infer("means", PICTURES, Urgency(time.monotonic() - 1, droppable=True))
+        assert len(server.asked) == before
+        assert client.may_answer
+
+
+async def test_calls_take_no_longer_than_they_may(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server, timeout_s=0.05) as client:
+        await client.load("means")
+        server.delay_s = 10.0
+        with pytest.raises(BackendDown, match="has not answered in time"):
+            await client.infer("means", PICTURES, SOON)
+
+
+async def test_calls_in_flight_are_bounded(catalogue: Catalogue, connected: Connected) -> None:
+    server, most = ours(catalogue), 0
+    async with serving(server), connected(server, in_flight=4) as client:
+        await client.load("means")
+        (channel,) = client._servers.askable()
+        server.delay_s = 0.01
+        tasks = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(20)]
+        while not all(task.done() for task in tasks):
+            most = max(most, channel.load.in_flight)
+            await asyncio.sleep(0.001)
+        assert most == 4
+        server.delay_s = 0.5
+        tasks = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(4)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(TooLate, match="no room for a call in time"):
+            await client.infer("means", PICTURES, Urgency(time.monotonic() + 0.05, droppable=True))
+        await asyncio.gather(*tasks)
+
+
+async def test_work_in_the_background_takes_a_quarter(catalogue: Catalogue, connected: Connected) -> None:
+    server, most = ours(catalogue), 0
+    async with serving(server), connected(server, in_flight=4) as client:
+        await client.load("means")
+        (channel,) = client._servers.askable()
+        server.delay_s = 0.01
+        tasks = [asyncio.create_task(client.infer("means", PICTURES, BACKGROUND)) for _ in range(6)]
+        while not all(task.done() for task in tasks):
+            most = max(most, channel.load.in_flight)
+            await asyncio.sleep(0.001)
+        assert most == 1
+        assert values(server.asked[-1].parameters, LIMITS)["background"] is True
+
+
+async def test_large_batches_go_to_others_in_parts(connected: Connected, tmp_path: Path) -> None:
+    server = V2Server({"means": means_of_others()})
+    known = mean_model(tmp_path / "small", max_batch=2)
+    async with serving(server), connected(server, known=known) as client:
+        await client.load("means")
+        batch = np.random.default_rng(1).normal(size=(5, 3, 4, 4)).astype(np.float32)
+        (answer,) = await client.infer("means", batch, SOON)
+        np.testing.assert_allclose(answer, batch.mean((2, 3)), rtol=1e-5)
+        assert [each.inputs[0].shape[0] for each in server.asked[1:]] == [2, 2, 1]
+
+
+async def test_a_backend_that_is_down_at_first_is_asked_once_it_is_back(
+    catalogue: Catalogue, connected: Connected
+) -> None:
+    server = ours(catalogue)
+    await server.start()
+    await server.stop()
+    async with connected(server) as client:
+        assert not client.may_answer
+        with pytest.raises(BackendDown, match="backend gpu"):
+            await client.load("means")
+        assert client.card("means").input.dtype == "uint8"
+        assert await backend_client.load_or_wait(client, "means") is None
+        async with serving(server):
+            await until(lambda: client.waits_for("means"))
+            assert await backend_client.load_or_wait(client, "means") is None
+            (answer,) = await client.infer("means", PICTURES, SOON)
+            assert np.array_equal(answer, MEANS)
+
+
+async def test_a_server_that_is_not_ready_is_not_asked(catalogue: Catalogue, connected: Connected) -> None:
+    one, other = ours(catalogue, ready=False), ours(catalogue)
+    async with serving(one, other), connected(one, other) as client:
+        await client.load("means")
+        for _ in range(10):
+            await client.infer("means", PICTURES, SOON)
+        assert one.asked == []
+        other.ready = False
+        await until(lambda: not client.may_answer)
+        with pytest.raises(BackendDown, match="no server of it is ready"):
+            await client.infer("means", PICTURES, SOON)
+
+
+async def test_answers_beyond_the_limit_are_refused(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+
+    def swell(answer: pb.ModelInferResponse) -> None:
+        answer.raw_output_contents[0] = bytes(80 << 20)
+
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        server.spoil = swell
+        with pytest.raises(BackendDown):
+            await client.infer("means", PICTURES, SOON)

@@ -1,0 +1,152 @@
+"""The pure decisions of the client."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import grpc
+import pytest
+
+from serving.remote.client.address import BackendAddress, is_here
+from serving.remote.client.breaker import FAILURES, RETURN, Breaker
+from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
+from serving.remote.client.failures import LONGEST, failure
+from serving.remote.client.pick import ServerLoad, pick
+from serving.remote.client.servers import resolved
+
+
+def opened(now_s: float = 0.0) -> Breaker:
+    breaker = Breaker()
+    for _ in range(FAILURES):
+        breaker.failed(now_s, Random(1))
+    return breaker
+
+
+def test_a_breaker_opens_after_failures_running() -> None:
+    breaker = Breaker()
+    for _ in range(FAILURES - 1):
+        breaker.failed(0.0, Random(1))
+    breaker.succeeded()
+    for _ in range(FAILURES - 1):
+        breaker.failed(0.0, Random(1))
+    assert breaker.allows(0.0)
+    assert not opened().allows(0.0)
+
+
+def test_one_call_at_a_time_tries_again_ever_more_seldom() -> None:
+    breaker, now_s, waits = opened(), 0.0, []
+    for _ in range(12):
+        began_s = now_s
+        while not breaker.allows(now_s):
+            now_s += 0.01
+        waits.append(now_s - began_s)
+        assert not breaker.allows(now_s + 100)
+        breaker.failed(now_s, Random(1))
+    assert RETURN.first_s / 2 <= waits[0] <= RETURN.first_s + 0.02
+    assert all(later > sooner - 0.02 for sooner, later in pairwise(waits))
+    assert RETURN.max_s / 2 <= waits[-1] <= RETURN.max_s + 0.02
+
+
+def test_many_that_fail_together_open_it_once() -> None:
+    breaker = opened()
+    for _ in range(100):
+        breaker.failed(0.0, Random(1))
+    assert breaker.allows(RETURN.first_s)
+
+
+def test_a_try_that_was_given_up_leaves_the_way_to_the_next() -> None:
+    breaker = opened()
+    assert breaker.allows(10.0)
+    breaker.left()
+    assert breaker.allows(10.0)
+    breaker.failed(10.0, Random(1))
+    breaker.returned()
+    assert breaker.allows(10.0)
+
+
+def test_clients_do_not_come_back_in_step() -> None:
+    delays = {RETURN.delay_s(0, Random(seed)) for seed in range(20)}
+    assert len(delays) == 20
+
+
+def test_the_less_busy_of_two_is_picked() -> None:
+    loads = [ServerLoad(0, 9), ServerLoad(1), ServerLoad(2), ServerLoad(3)]
+    rng = Random(1)
+    picked = Counter(pick(loads, rng) for _ in range(6000))
+    assert picked[0] == 0
+    shares = [picked[place] / 6000 for place in (1, 2, 3)]
+    assert shares == pytest.approx([3 / 6, 2 / 6, 1 / 6], abs=0.03)
+    assert pick(loads[:1], rng) == 0
+
+
+def test_times_follow_what_service_shows_once_it_is_sure() -> None:
+    times = CallTimes()
+    times.took(1, 0.5)  # as long as nothing was measured it tells nothing
+    assert times.current() == {}
+    times.measured({1: 0.01, 8: 0.03})
+    for _ in range(LEAST_CALLS - 1):
+        times.took(8, 0.3)
+    assert times.current() == {1: 0.01, 8: 0.03}
+    for _ in range(LEAST_CALLS):
+        times.took(8, 0.3)
+    assert times.current() == pytest.approx({1: 0.1, 8: 0.3}, rel=0.05)
+    for _ in range(50):
+        times.took(16, 0.6)
+    assert times.current() == pytest.approx({1: 0.1, 8: 0.3}, rel=0.05)
+
+
+def test_times_within_a_band_are_left_alone() -> None:
+    times = CallTimes()
+    times.measured({2: 0.02})
+    for _ in range(100):
+        times.took(2, 0.02 * (BAND - 0.1))
+    assert times.current() == {2: 0.02}
+
+
+@pytest.mark.parametrize(
+    ("code", "server", "again", "late", "anew"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, True, True, False, False),
+        (grpc.StatusCode.INTERNAL, True, True, False, False),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, True, False, True, False),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, False, True, False, False),
+        (grpc.StatusCode.UNAUTHENTICATED, False, False, False, False),
+        (grpc.StatusCode.NOT_FOUND, False, False, False, True),
+        (grpc.StatusCode.UNIMPLEMENTED, False, False, False, True),
+    ],
+)
+def test_what_a_status_means(code: grpc.StatusCode, server: bool, again: bool, late: bool, anew: bool) -> None:
+    found = failure(code, None)
+    assert (found.server, found.again, found.late, found.anew) == (server, again, late, anew)
+
+
+def test_what_a_server_says_is_fit_to_be_shown() -> None:
+    said = failure(grpc.StatusCode.INTERNAL, "\x1b[2Jline\nline" + "a" * 10_000).said
+    assert said.isprintable()
+    assert len(said) <= LONGEST + 10
+
+
+@pytest.mark.parametrize(
+    ("target", "here"),
+    [
+        ("unix:/run/sluice.sock", True),
+        ("ipv4:127.0.0.1:8001", True),
+        ("ipv6:[::1]:8001", True),
+        ("ipv4:10.0.0.1:8001", False),
+        ("ipv6:[fe80::1]:8001", False),
+        ("dns:gpu-1:8001", False),
+    ],
+)
+def test_memory_is_shared_on_this_machine_only(target: str, here: bool) -> None:
+    assert is_here(target) is here
+
+
+async def test_a_name_has_addresses(tmp_path: Path) -> None:
+    assert list(await resolved(BackendAddress("gpu", "grpc://127.0.0.1:8001"))) == ["ipv4:127.0.0.1:8001"]
+    assert list(await resolved(BackendAddress("gpu", "grpc://[::1]:8001"))) == ["ipv6:[::1]:8001"]
+    assert list(await resolved(BackendAddress("gpu", f"unix://{tmp_path}/s"))) == [f"unix:{tmp_path}/s"]
+    with pytest.raises(OSError, match=r"resolution|known"):
+        await resolved(BackendAddress("gpu", "grpc://no-such-host.invalid:1"))

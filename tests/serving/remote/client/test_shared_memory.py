@@ -1,0 +1,131 @@
+"""Pictures travel through shared memory on one machine, as long as the server takes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from serving.catalogue.lookup import Catalogue
+from serving.remote.client import region_ring
+from serving.remote.client.region_ring import RegionRing
+from serving.remote.protocol import region_file
+from serving.remote.protocol.parameters import values
+from serving.remote.protocol.places import REGION
+from serving.scheduling.requests import Urgency
+from tests.models import mean_model
+from tests.serving.remote.client.conftest import Connected
+from tests.serving.remote.client.test_backend_client import ours
+from tests.serving.remote.v2_server import LIMITS, V2Server, serving
+
+SIDE = 128
+LARGE = np.random.default_rng(1).integers(0, 256, (2, SIDE, SIDE, 3), np.uint8)
+MEANS = LARGE.astype(np.float32).mean((1, 2))
+SOON = Urgency(float("inf"))
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return mean_model(tmp_path / "large", input={"width": SIDE, "height": SIDE, "colour": "bgr"})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Regions of this test only."""
+    if not region_file.available():
+        pytest.skip("this machine has no shared memory")
+    before = {each.name for each in region_file.FOLDER.iterdir()}
+    yield region_file.FOLDER
+    assert {each.name for each in region_file.FOLDER.iterdir()} - before == set()
+
+
+def shared(server: V2Server) -> list[bool]:
+    """Whether the pictures lay in a region, for each call."""
+    return [REGION in values(each.inputs[0].parameters, LIMITS) for each in server.asked]
+
+
+async def test_regions_are_used_again_and_taken_away(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue, shares_memory=True)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        for _ in range(3):
+            (answer,) = await client.infer("means", LARGE, SOON)
+            np.testing.assert_array_equal(answer, MEANS)
+        assert shared(server) == [True] * 4
+        assert len(server._regions) == 1
+        server.delay_s = 0.05
+        await asyncio.gather(*(client.infer("means", LARGE, SOON) for _ in range(5)))
+        assert len(server._regions) == 5
+
+
+async def test_a_server_without_shared_memory_gets_messages(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        (answer,) = await client.infer("means", LARGE, SOON)
+        np.testing.assert_array_equal(answer, MEANS)
+        assert shared(server) == [False, False]
+
+
+async def test_small_batches_travel_in_the_message(catalogue: Catalogue, connected: Connected) -> None:
+    server = ours(catalogue, shares_memory=True)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        before = len(server.asked)
+        await client.infer("means", LARGE[:1, :8, :8], SOON)
+        assert shared(server)[before:] == [False]
+
+
+async def test_a_server_that_has_begun_anew_is_told_of_regions_again(
+    catalogue: Catalogue, connected: Connected
+) -> None:
+    server = ours(catalogue, shares_memory=True)
+    async with serving(server), connected(server) as client:
+        await client.infer("means", LARGE, SOON)
+        server._regions.clear()  # as a server that was started anew
+        server.asked.clear()
+        (answer,) = await client.infer("means", LARGE, SOON)
+        np.testing.assert_array_equal(answer, MEANS)
+        (answer,) = await client.infer("means", LARGE, SOON)
+        assert shared(server)[-1]
+
+
+async def test_regions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[str] = []
+
+    async def register(name: str, size: int) -> bool:
+        registered.append(name)
+        return True
+
+    ring = RegionRing(register)
+    monkeypatch.setattr(region_ring, "MOST_REGIONS", 2)
+    lent = [await ring.lend(LARGE) for _ in range(3)]
+    assert [each is not None for each in lent] == [True, True, False]
+    first = lent[0]
+    assert first is not None
+    ring.give_back(first)
+    again = await ring.lend(LARGE)
+    assert again is not None
+    assert again.region is first.region
+    ring.lose(again)
+    assert await ring.lend(LARGE) is not None
+    assert len(registered) == 3
+    monkeypatch.setattr(region_ring, "MOST_REGION_BYTES", 1 << 20)
+    assert await ring.lend(np.zeros((1, 1024, 1024, 3), np.uint8)) is None
+    ring.close()
+
+
+async def test_a_region_that_was_cut_short_is_not_used() -> None:
+    async def register(name: str, size: int) -> bool:
+        return True
+
+    ring = RegionRing(register)
+    lent = await ring.lend(LARGE)
+    assert lent is not None
+    ring.give_back(lent)
+    with (region_file.FOLDER / lent.region.name).open("r+b") as file:
+        file.truncate(10)
+    assert await ring.lend(LARGE) is not None
+    ring.close()
