@@ -24,6 +24,7 @@ COMMANDS = {
     "capture": "Decode and sample cameras or files into the frames topic.",
     "worker": "Analyse the frames topic and publish results.",
     "adapt": "Train on what the workers of a query see, for all of them.",
+    "backend": "Serve networks to workers and clients on other machines.",
     "watch": "Show results as they arrive.",
     "serve": "Show all streams in a browser, live.",
     "forward": "Send events to MQTT and webhooks.",
@@ -43,6 +44,7 @@ PACKAGES = ("sluice", "pipelines", "operators", "specialization", "cache_adapt",
 """Ours: what goes well in them is shown too."""
 
 ELSEWHERE = {
+    "backend": "backend.backend",
     "explain": "recorded.explain",
     "learn": "models.learn",
     "replay": "recorded.replay",

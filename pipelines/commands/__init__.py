@@ -1,5 +1,5 @@
 """One module per subcommand of ``sluice``. Each exports ``command`` and is imported only when it is asked for.
 
-Read in this order: ``options``, ``init``, ``check``, ``run``, ``capture``, ``worker``, ``adapt``, ``watch``,
-``recorded``, ``serve``, ``forward``, ``topics``, ``health``, ``dlq``, ``demo``, ``models``, ``doctor``.
+Read in this order: ``options``, ``init``, ``check``, ``run``, ``capture``, ``worker``, ``adapt``, ``backend``,
+``watch``, ``recorded``, ``serve``, ``forward``, ``topics``, ``health``, ``dlq``, ``demo``, ``models``, ``doctor``.
 """

@@ -27,7 +27,7 @@ from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
-ALL = services(FILE, profiles=["gpu", "forward", "serve"])
+ALL = services(FILE, profiles=["gpu", "forward", "serve", "backend"])
 OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
 
 
@@ -223,7 +223,7 @@ def test_the_image_has_the_extras_that_its_services_need() -> None:
         ["bash", "-c", listed], cwd=ROOT, env={"EXTRAS": extras}, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = [project["optional-dependencies"][extra] for extra in ("kafka", "serve", "mqtt")]
+    needed = [project["optional-dependencies"][extra] for extra in ("kafka", "serve", "mqtt", "remote")]
     assert lines == [*project["dependencies"], *(line for some in needed for line in some)]
 
 

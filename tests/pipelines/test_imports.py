@@ -92,6 +92,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("forward", ["forward", "wrong.yaml", *BROKER], "pydantic"),
     ("forward, no broker", ["forward", "sinks.yaml"], "pydantic"),
     ("doctor, wrong broker", ["doctor", "--broker", "http://a"], "pydantic"),
+    ("backend, open to others", ["backend", "--listen", "0.0.0.0:1"], "pydantic"),
+    ("backend, misspelt model", ["backend", "--load", "endles"], "pydantic"),
     ("demo", ["demo", "--nope"], "pydantic"),
     ("learn", ["learn", "wrong.yaml"], "pydantic rich"),
     ("learn, misspelt model", ["learn", "model.yaml"], "pydantic rich"),

@@ -124,6 +124,23 @@ EVIDENCE_PASSED_OVER = Family(
 EVIDENCE_BYTES = Family("sluice_evidence_bytes", "gauge", (), "What the folder of evidence takes on the disk.")
 EVIDENCE_WORKS = Family("sluice_evidence_works", "gauge", (), "0 once recording has ended for the disk's sake, else 1.")
 
+BACKEND_REQUESTS = Family(
+    "sluice_backend_requests",
+    "counter",
+    ("model", "variant", "outcome"),
+    "Requests for inference that a backend was sent, by how they ended.",
+)
+BACKEND_S = Family(
+    "sluice_backend_request_seconds",
+    "histogram",
+    ("model", "variant"),
+    "From the arrival of a request at a backend until its answer; answered ones.",
+)
+BACKEND_IN_FLIGHT = Family(
+    "sluice_backend_requests_in_flight", "gauge", (), "Requests for inference that a backend has not answered yet."
+)
+BACKEND_PICTURES = Family("sluice_backend_pictures_in_flight", "gauge", (), "Pictures of these requests.")
+
 RECORDED = (
     *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
     *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, SINK_WAITING),
@@ -133,3 +150,5 @@ RECORDED = (
 STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)
 EVIDENCE = (EVIDENCE_FRAMES, EVIDENCE_LOST, EVIDENCE_PASSED_OVER, EVIDENCE_BYTES, EVIDENCE_WORKS)
 """Both are looked up when Prometheus asks; evidence only where some is kept."""
+BACKEND = (BACKEND_REQUESTS, BACKEND_S, BACKEND_IN_FLIGHT, BACKEND_PICTURES)
+"""Shown by a backend alone."""

@@ -39,6 +39,10 @@ class Scrape:
     def evidence(self, kept: Recorder) -> None:
         self._registry.register(EvidenceCollector(kept))
 
+    def beside(self, collector: Collector) -> None:
+        """Show what another collector has, too."""
+        self._registry.register(collector)
+
     @property
     def routes(self) -> list[web.RouteDef]:
         """``/metrics``."""

@@ -40,17 +40,22 @@ class Listen:
 
 def listen_on(text: str, secret: str | None) -> Listen:
     """Read ``HOST:PORT``; raises ``BadInput`` where it is none, or where others could read without a secret."""
-    match = re.fullmatch(PLACE, text.strip())
-    if match is None or match["port"] is None or int(match["port"]) > 65_535:
-        raise BadInput(f"--listen {text!r}: give HOST:PORT, such as {DEFAULT}")
-    host = match["host"].strip("[]")
-    if secret is None and not _is_loopback(host):
+    listen = parse_listen(text, secret)
+    if secret is None and not listen.is_loopback:
         raise BadInput(
             f"--listen {text}: other machines could read everything: give a secret with --secret-file or "
-            f"SLUICE_SERVE_SECRET, or listen on 127.0.0.1:{match['port']}"
+            f"SLUICE_SERVE_SECRET, or listen on 127.0.0.1:{listen.port}"
         )
+    return listen
+
+
+def parse_listen(text: str, secret: str | None, option: str = "--listen") -> Listen:
+    """Read ``HOST:PORT``, open to others or not; raises ``BadInput`` where it is none, and for a short secret."""
+    match = re.fullmatch(PLACE, text.strip())
+    if match is None or match["port"] is None or int(match["port"]) > 65_535:
+        raise BadInput(f"{option} {text!r}: give HOST:PORT, such as {DEFAULT}")
     hide(secret)
-    return Listen(host, int(match["port"]), _checked(secret))
+    return Listen(match["host"].strip("[]"), int(match["port"]), checked_secret(secret))
 
 
 def read_secret(file: Path) -> str:
@@ -58,7 +63,8 @@ def read_secret(file: Path) -> str:
     return first_line(file, f"--secret-file {file}", MOST_SECRET + 2).strip()
 
 
-def _checked(secret: str | None) -> str | None:
+def checked_secret(secret: str | None) -> str | None:
+    """The same; raises ``BadInput`` for one that can be guessed."""
     if secret is not None and not LEAST_SECRET <= len(secret) <= MOST_SECRET:
         raise BadInput(
             f"the secret of --secret-file or SLUICE_SERVE_SECRET has {len(secret)} characters: give {LEAST_SECRET} to "

@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from ssl import SSLContext
 from typing import Any, cast
 
 from aiohttp import web
@@ -32,9 +33,14 @@ STOP_S = 1.0
 
 
 @asynccontextmanager
-async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterator[Listen]:
-    """Answer while the block runs; yields where, with the port that was found. BadInput where it cannot listen."""
-    app = web.Application(middlewares=[_guarded(listen)], client_max_size=1024)
+async def serving(
+    listen: Listen, routes: Sequence[web.RouteDef], body_bytes: int = 1024, tls: SSLContext | None = None
+) -> AsyncIterator[Listen]:
+    """Answer while the block runs; yields where, with the port that was found. BadInput where it cannot listen.
+
+    ``body_bytes``: the most that a request may carry; ``tls``: None: in the clear.
+    """
+    app = web.Application(middlewares=[_guarded(listen)], client_max_size=body_bytes)
     app.add_routes(routes)
     runner = web.AppRunner(app, shutdown_timeout=STOP_S)
     await runner.setup()
@@ -43,7 +49,7 @@ async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterat
         # Lines of requests are not logged: they would be the clients' text, hundreds of them a minute.
         settings = {"access_log": None, "keepalive_timeout": IDLE_S, "lingering_time": REST_S}
         make = partial(HttpConnection, runner.server, MOST_CONNECTIONS, Mishaps(log), **settings)
-        sockets = await _listening(listen, make)
+        sockets = await _listening(listen, make, tls)
         try:
             yield Listen(listen.host, sockets.sockets[0].getsockname()[1], listen.secret)
         finally:
@@ -52,10 +58,12 @@ async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterat
         await runner.cleanup()
 
 
-async def _listening(listen: Listen, make: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
+async def _listening(
+    listen: Listen, make: Callable[[], asyncio.BaseProtocol], tls: SSLContext | None
+) -> asyncio.Server:
     try:
         loop = asyncio.get_running_loop()
-        return await loop.create_server(make, listen.host, listen.port)
+        return await loop.create_server(make, listen.host, listen.port, ssl=tls)
     except OSError as error:
         why = error.strerror or str(error)
         raise BadInput(f"cannot listen on {listen}: {why}; choose another address with --listen") from None

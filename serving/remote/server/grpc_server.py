@@ -68,7 +68,7 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
     await server.start()
     sweeping = asyncio.create_task(_swept(regions))
     try:
-        yield port
+        yield 0 if address.at.startswith("unix:") else port
     finally:
         sweeping.cancel()
         await server.stop(None)

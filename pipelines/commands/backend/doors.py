@@ -1,0 +1,121 @@
+"""Where a backend listens, and whom it lets in: read from options, refused where that would be unsafe."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipelines.observe.web.listen import Listen, checked_secret, parse_listen
+from serving.common.redaction import SURE, hide
+from serving.errors import BadInput
+
+DEFAULT_GRPC = "127.0.0.1:8001"
+DEFAULT_HTTP = "127.0.0.1:8000"
+LARGEST_PEM = 1 << 20
+SOCKET = "unix:"
+
+
+@dataclass(frozen=True)
+class TlsPaths:
+    """Certificates, as PEM files; all or none of the first two."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    client_ca: Path | None = None
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The content of these files. The key shows in no ``repr``."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+    client_ca: bytes | None
+    paths: TlsPaths
+
+    def context(self) -> ssl.SSLContext:
+        """For HTTP; raises BadInput where they cannot be used."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            assert self.paths.certificate is not None
+            context.load_cert_chain(self.paths.certificate, self.paths.key)
+            if self.paths.client_ca is not None:
+                context.load_verify_locations(self.paths.client_ca)
+                context.verify_mode = ssl.CERT_REQUIRED
+        except (ssl.SSLError, OSError) as error:
+            raise BadInput(f"--cert, --key, --client-ca: {getattr(error, 'reason', error)}") from None
+        return context
+
+
+@dataclass(frozen=True)
+class Doors:
+    """How a backend is reached. The token shows in no ``repr``."""
+
+    grpc: str
+    """``host:port`` or ``unix:/path``."""
+    http: Listen | None
+    """None: not over HTTP."""
+    certificates: Certificates | None
+    """None: in the clear."""
+    token: str | None = field(repr=False)
+
+    @property
+    def in_the_clear(self) -> bool:
+        """Whether a token, and pictures, can be read on their way from another machine."""
+        places = [each for each in (self.http, _place(self.grpc)) if each is not None]
+        return self.certificates is None and not all(each.is_loopback for each in places)
+
+
+def doors(listen: str, http: str | None, tls: TlsPaths, secret: str | None) -> Doors:
+    """Check what was asked for; raises BadInput where others could come in whom nobody knows."""
+    certificates = _read(tls)
+    if checked_secret(secret) is not None and not (secret or "").isascii():
+        raise BadInput("the token of --secret-file or SLUICE_SERVE_SECRET must be of ASCII letters, to travel in gRPC")
+    known = secret is not None or (certificates is not None and certificates.client_ca is not None)
+    grpc = listen.strip()
+    if not grpc.startswith(SOCKET):
+        grpc = str(_checked("--listen", grpc, secret, known))
+    elif not grpc.removeprefix(SOCKET).startswith("/"):
+        raise BadInput(f"--listen {listen!r}: give {SOCKET}/PATH, or HOST:PORT such as {DEFAULT_GRPC}")
+    at = None if http is None else _checked("--http", http, secret, known)
+    hide(None if secret is None else f"Bearer {secret}")
+    return Doors(grpc, at, certificates, secret)
+
+
+def _checked(option: str, text: str, secret: str | None, known: bool) -> Listen:
+    listen = parse_listen(text, secret, option)
+    if not known and not listen.is_loopback:
+        raise BadInput(
+            f"{option} {text}: whoever reaches it could use all networks: give a token with --secret-file or "
+            f"SLUICE_SERVE_SECRET, or certificates with --cert, --key and --client-ca, or listen on 127.0.0.1"
+        )
+    return listen
+
+
+def _place(grpc: str) -> Listen | None:
+    return None if grpc.startswith(SOCKET) else parse_listen(grpc, None)
+
+
+def _read(tls: TlsPaths) -> Certificates | None:
+    if (tls.certificate is None) != (tls.key is None):
+        raise BadInput("--cert and --key belong together: give both")
+    if tls.certificate is None or tls.key is None:
+        if tls.client_ca is not None:
+            raise BadInput("--client-ca needs a certificate of this backend: give --cert and --key too")
+        return None
+    client_ca = None if tls.client_ca is None else _pem("--client-ca", tls.client_ca)
+    key = _pem("--key", tls.key)
+    hide(*(line for line in key.decode("ascii", "replace").split() if len(line) >= SURE and "---" not in line))
+    return Certificates(_pem("--cert", tls.certificate), key, client_ca, tls)
+
+
+def _pem(option: str, path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            found = file.read(LARGEST_PEM + 1)
+    except OSError as error:
+        raise BadInput(f"{option} {path}: {error.strerror}") from None
+    if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
+        raise BadInput(f"{option} {path}: it is no PEM file of at most {LARGEST_PEM >> 20} MiB")
+    return found

@@ -1,0 +1,135 @@
+"""One backend process, from its start to its end: doors, networks that are loaded first, health, and draining."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from operators.detect.decoding import decode
+from pipelines.commands.backend.doors import Doors
+from pipelines.environment import artefacts_dir, backend
+from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.process.signals import end_when_the_loop_hangs, end_within, stop_loop_on_signals, stop_when_hung
+from pipelines.process.tasks import meanwhile
+from serving.backend import Backend
+from serving.catalogue.lookup import Catalogue
+from serving.common.engine_observer import UNOBSERVED
+from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
+from serving.remote.server.inference_service import InferenceService, ServedEngine, unheard
+from serving.remote.server.server_limits import ServerLimits
+
+if TYPE_CHECKING:
+    from pipelines.commands.backend.page import BackendPage
+
+log = logging.getLogger(__name__)
+
+ENDING_S = 10.0
+"""After the time for draining, what still hangs is ended after so many seconds more."""
+DRAINING = "the backend ends: ask another one"
+
+
+@dataclass(frozen=True)
+class BackendConfig:
+    """The task of a backend process."""
+
+    doors: Doors
+    limits: ServerLimits = field(default_factory=ServerLimits)
+    load: Sequence[str] = ()
+    """Networks that are loaded before it is ready."""
+    drain_s: float = 30.0
+    """Time that requests in flight are given at the end."""
+    alive: Path | None = None
+    hangs_after_s: float = 300.0
+    """The process ends where its event loop stands still for so long."""
+
+
+async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
+    """Serve until a signal comes; raises ModelError for a network that cannot be loaded, BadInput for an address."""
+    page = _page(config)
+    engine = backend(known, UNOBSERVED if page is None else page.observer)
+    served = ServedEngine(engine, known, artefacts_dir(), decode)
+    service = InferenceService(served, config.limits, ended=unheard if page is None else page.ended)
+    await engine.start()
+    try:
+        with stop_loop_on_signals() as stop:
+            async with (
+                stop_when_hung(engine.hung, stop),
+                end_when_the_loop_hangs(config.hangs_after_s),
+                _open(config, service, page),
+                meanwhile(_told(service, Heartbeat(config.alive), page)),
+            ):
+                await _serve(config, engine, service, stop)
+    finally:
+        await engine.stop()
+
+
+def _page(config: BackendConfig) -> BackendPage | None:
+    if config.doors.http is None:
+        return None
+    from pipelines.commands.backend.page import BackendPage  # aiohttp and Prometheus
+
+    return BackendPage()
+
+
+@asynccontextmanager
+async def _open(config: BackendConfig, service: InferenceService, page: BackendPage | None) -> AsyncIterator[None]:
+    """Listen while the block runs."""
+    doors, found = config.doors, config.doors.certificates
+    tls = None if found is None else ServerTls(found.certificate, found.key, found.client_ca)
+    if doors.in_the_clear:
+        log.warning("pictures and the token travel in the clear: give --cert and --key where the network is not yours")
+    async with AsyncExitStack() as stack:
+        port = await stack.enter_async_context(
+            grpc_serving(GrpcAddress(doors.grpc, tls, doors.token), service, config.limits)
+        )
+        at = doors.grpc if not port else f"grpc://{doors.grpc.rpartition(':')[0]}:{port}"
+        log.info("listening at %s", at)
+        if page is not None and doors.http is not None:
+            context = None if found is None else found.context()
+            where = await stack.enter_async_context(page.open(doors.http, service, config.limits.wire, context))
+            log.info("listening at http%s://%s", "" if context is None else "s", where)
+        yield
+
+
+async def _serve(config: BackendConfig, engine: Backend, service: InferenceService, stop: asyncio.Event) -> None:
+    stopping = asyncio.create_task(stop.wait())
+    loading = asyncio.create_task(_loaded(config, engine))
+    await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
+    if loading.done():
+        loading.result()
+        service.admission.open()
+        log.info("ready")
+    else:
+        loading.cancel()
+    await stopping
+    service.admission.drain(DRAINING)
+    end_within(ceil(config.drain_s + ENDING_S), "what was in flight did not end: the process ends here")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(config.drain_s):
+            await service.admission.idle()
+    if service.admission.requests:
+        log.warning("%d requests were given up", service.admission.requests)
+
+
+async def _loaded(config: BackendConfig, engine: Backend) -> None:
+    for model in config.load:
+        await engine.load(model)
+
+
+async def _told(service: InferenceService, heart: Heartbeat, page: BackendPage | None) -> None:
+    """Say every second how it is, from the loop that does the work."""
+    while True:
+        unready = service.admission.unready
+        if unready is None:
+            heart.beat()
+        else:
+            heart.ail(unready)
+        if page is not None:
+            page.condition.waits_for = unready
+        await asyncio.sleep(INTERVAL_S)
