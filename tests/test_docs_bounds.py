@@ -74,7 +74,7 @@ from pipelines.worker.adapt import inbox, link, process
 from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
-from serving.remote.endpoint import breaker, caller
+from serving.remote.endpoint import caller
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization import timeline
@@ -311,8 +311,9 @@ SAID = {
         "asked about every ten seconds, and every minute" if look_rule.PAID_SCENE_RULE.look_every_s == 10 else "?",
         f"`Retry-After` of up to {caller.PAUSES.max_s:.0f} s",
         f"for a longer one, {'an hour' if retry_after.MOST_PATIENCE_S == 3600 else '?'} at most",
-        f"After {breaker.FAILURES} failures in a row the endpoint is left alone for {breaker.RESTS.first_s:.0f} s",
-        f"for up to {breaker.RESTS.max_s / 60:.0f} minutes",
+        f"After {caller.RESTS.failures} failures in a row the endpoint is left alone for "
+        f"{caller.RESTS.returns.first_s:.0f} s",
+        f"for up to {caller.RESTS.returns.max_s / 60:.0f} minutes",
     ],
     "how-to/forward-events.md": [
         f"up to {COUNTS[in_order.AT_ONCE]} streams at the same time",

@@ -12,8 +12,8 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
+from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress, is_here
-from serving.remote.client.breaker import Breaker
 from serving.remote.client.pick import ServerLoad
 from serving.remote.client.region_ring import RegionRing
 from serving.remote.protocol import inference_pb2 as pb

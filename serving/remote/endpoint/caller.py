@@ -12,7 +12,7 @@ from serving.common.redaction import redact
 from serving.common.retrying import Backoff, Persistence
 from serving.common.untrusted import printable
 from serving.errors import Malformed, ModelError, Unavailable
-from serving.remote.endpoint.breaker import CallBreaker
+from serving.remote.breaker import Breaker, BreakerRule
 from serving.remote.endpoint.call_cost import CallCost, expected
 from serving.remote.endpoint.call_rate import CallRate
 from serving.remote.endpoint.connection import EndpointAnswer, EndpointConnection, NotReached
@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 PAUSES = Backoff(first_s=0.5, max_s=8.0)
 """Between attempts; an endpoint that asks for a longer one is left alone, and the call is given up."""
+RESTS = BreakerRule(failures=5, returns=Backoff(first_s=5.0, max_s=300.0))
+"""When an endpoint that fails is left alone."""
 QUOTED = 200
 """Characters of an endpoint's own words that an error shows."""
 
@@ -49,7 +51,7 @@ class EndpointCaller:
         usual = expected(endpoint.question, endpoint.detail)
         self._cost = CallCost(budget.terms.prices, endpoint.tokens, usual)
         self._rate = CallRate(calls.per_minute)
-        self._breaker = CallBreaker(rng)
+        self._breaker = Breaker(RESTS)
         self._persistence = Persistence(PAUSES, calls.attempts)
         self._manners = list(manners(endpoint.question.form))
         """Those that the server has not refused; the first one is used."""
@@ -57,10 +59,10 @@ class EndpointCaller:
     def check(self, background: bool) -> None:
         """Raise NotPaid where no call may be made now."""
         now_s = self._clock.monotonic_s()
-        left_s = self._breaker.left_s(now_s)
-        why = f"it is left alone for {left_s:.0f} s" if left_s else None
-        why = why or self._rate.refusal(now_s, background)
-        if why is not None:
+        if not self._breaker.may_allow(now_s):
+            left_s = self._breaker.left_s(now_s)
+            raise NotPaid(f"it is left alone {f'for {left_s:.0f} s' if left_s > 0 else 'until a call has ended'}")
+        if (why := self._rate.refusal(now_s, background)) is not None:
             raise NotPaid(why)
         if (estimate := self._cost.estimate(0)) > self._budget.left:
             raise NotPaid(self._budget.refusal(self._endpoint.model, estimate))
@@ -90,7 +92,7 @@ class EndpointCaller:
                 problem = str(error)
             delay_s = self._persistence.delay_s(failures, 0.0, self._rng)
             if asked_s > PAUSES.max_s:
-                self._breaker.asked(self._clock.monotonic_s(), asked_s)
+                self._breaker.rests(self._clock.monotonic_s(), asked_s)
             if delay_s is None or asked_s > PAUSES.max_s:
                 raise CallGivenUp(problem)
             await sleep(self._clock, max(delay_s, asked_s))
@@ -107,50 +109,62 @@ class EndpointCaller:
             manner = self._manners[0]
             request = body(self._endpoint.model, self._endpoint.question, picture, manner)
             answer, reply = await self._paid(request)
-            if answer.meaning != "wrong" or len(self._manners) == 1:
+            if not self._may_be_told_else(answer):
                 break
             if manner == self._manners[0]:  # else a call beside this one has found out
                 del self._manners[0]
                 log.info("%s: the server answers %d: asked in another form", self._endpoint.name, answer.status)
         if reply is None and answer.meaning not in ("busy", "failed"):
-            self._breaker.failed(self._clock.monotonic_s())
             raise CallGivenUp(_said(answer))
         return answer, reply
 
     async def _paid(self, request: bytes) -> tuple[EndpointAnswer, Reply | None]:
-        """Make one request; the breaker hears how it went, the budget what it cost.
-
-        A request that was sent and has no answer may have been charged: so it is paid.
-        """
+        """Make one request, and pay for it, also where it was sent and has no answer: it may have been charged."""
         name, estimate = self._endpoint.name, self._cost.estimate(len(request))
         if not self._budget.reserve(name, estimate):
             raise NotPaid(self._budget.refusal(self._endpoint.model, estimate))
-        self._breaker.begin(self._clock.monotonic_s())
-        self._rate.begin()
-        self.spending.calls += 1
         paid = estimate
         try:
-            answer = await self._connection.request("POST", "/chat/completions", request)
-            reply = read_reply(answer.body) if answer.meaning == "answered" else None
+            answer, reply = await self._heard(request)
             paid = 0.0 if reply is None else self._counted(reply, len(request) + len(answer.body))
-        except NotReached:
+            return answer, reply
+        except (NotPaid, NotReached):
             paid = 0.0
-            self._breaker.failed(self._clock.monotonic_s())
-            raise
-        except Malformed as error:
-            self._breaker.failed(self._clock.monotonic_s())
-            raise CallGivenUp(f"the answer cannot be read: {error}") from None
-        except Unavailable:
-            self._breaker.failed(self._clock.monotonic_s())
             raise
         finally:
             self._budget.pay(name, self._endpoint.model, estimate, paid)
             self.spending.cost += paid
-        if reply is not None:
-            self._breaker.went_well()
-        elif answer.meaning == "failed":
-            self._breaker.failed(self._clock.monotonic_s())
-        return answer, reply
+
+    async def _heard(self, request: bytes) -> tuple[EndpointAnswer, Reply | None]:
+        """Make one request, and have the breaker hear how it went."""
+        if not self._breaker.allows(self._clock.monotonic_s()):
+            raise NotPaid("it is left alone until a call has ended")
+        self._rate.begin()
+        self.spending.calls += 1
+        end = self._breaker.left
+        try:
+            answer = await self._connection.request("POST", "/chat/completions", request)
+            reply = read_reply(answer.body) if answer.meaning == "answered" else None
+            if reply is not None:
+                end = self._breaker.succeeded
+            elif answer.meaning != "busy" and not self._may_be_told_else(answer):
+                end = self._failed
+            return answer, reply
+        except Malformed as error:
+            end = self._failed
+            raise CallGivenUp(f"the answer cannot be read: {error}") from None
+        except Unavailable:
+            end = self._failed
+            raise
+        finally:
+            end()
+
+    def _failed(self) -> None:
+        self._breaker.failed(self._clock.monotonic_s(), self._rng)
+
+    def _may_be_told_else(self, answer: EndpointAnswer) -> bool:
+        """Whether a request that was refused may be made in another form."""
+        return answer.meaning == "wrong" and len(self._manners) > 1
 
     def _counted(self, reply: Reply, wire_bytes: int) -> float:
         """Count the tokens of an answer; returns the cost of its call."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -11,65 +10,10 @@ import grpc
 import pytest
 
 from serving.remote.client.address import BackendAddress, is_here
-from serving.remote.client.breaker import FAILURES, RETURN, Breaker
 from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
 from serving.remote.client.failures import LONGEST, failure
 from serving.remote.client.pick import ServerLoad, pick
 from serving.remote.client.servers import resolved
-
-
-def opened(now_s: float = 0.0) -> Breaker:
-    breaker = Breaker()
-    for _ in range(FAILURES):
-        breaker.failed(now_s, Random(1))
-    return breaker
-
-
-def test_a_breaker_opens_after_failures_running() -> None:
-    breaker = Breaker()
-    for _ in range(FAILURES - 1):
-        breaker.failed(0.0, Random(1))
-    breaker.succeeded()
-    for _ in range(FAILURES - 1):
-        breaker.failed(0.0, Random(1))
-    assert breaker.allows(0.0)
-    assert not opened().allows(0.0)
-
-
-def test_one_call_at_a_time_tries_again_ever_more_seldom() -> None:
-    breaker, now_s, waits = opened(), 0.0, []
-    for _ in range(12):
-        began_s = now_s
-        while not breaker.allows(now_s):
-            now_s += 0.01
-        waits.append(now_s - began_s)
-        assert not breaker.allows(now_s + 100)
-        breaker.failed(now_s, Random(1))
-    assert RETURN.first_s / 2 <= waits[0] <= RETURN.first_s + 0.02
-    assert all(later > sooner - 0.02 for sooner, later in pairwise(waits))
-    assert RETURN.max_s / 2 <= waits[-1] <= RETURN.max_s + 0.02
-
-
-def test_many_that_fail_together_open_it_once() -> None:
-    breaker = opened()
-    for _ in range(100):
-        breaker.failed(0.0, Random(1))
-    assert breaker.allows(RETURN.first_s)
-
-
-def test_a_try_that_was_given_up_leaves_the_way_to_the_next() -> None:
-    breaker = opened()
-    assert breaker.allows(10.0)
-    breaker.left()
-    assert breaker.allows(10.0)
-    breaker.failed(10.0, Random(1))
-    breaker.returned()
-    assert breaker.allows(10.0)
-
-
-def test_clients_do_not_come_back_in_step() -> None:
-    delays = {RETURN.delay_s(0, Random(seed)) for seed in range(20)}
-    assert len(delays) == 20
 
 
 def test_the_less_busy_of_two_is_picked() -> None:

@@ -22,7 +22,7 @@ from serving.budgets.prices import Prices
 from serving.budgets.terms import BudgetTerms, DayLedger
 from serving.common.clock import SystemClock, Timer
 from serving.errors import ModelError, Unavailable
-from serving.remote.endpoint.breaker import FAILURES
+from serving.remote.endpoint.caller import RESTS
 from serving.remote.endpoint.reply import LARGEST_BYTES
 from serving.remote.endpoint.terms import CallTerms, Question, TokenPrices, VisionEndpoint
 from serving.remote.endpoint.vision_model import VisionModel
@@ -165,13 +165,13 @@ async def test_a_silent_server_is_given_up_and_then_left_alone(server: Vision) -
     go = threading.Event()
     server.answer = lambda asked: Said("car") if go.wait(20) else Said("")
     clock = Hasty()
-    async with model(server, clock, calls=CallTerms(timeout_s=0.1, attempts=FAILURES)) as found:
+    async with model(server, clock, calls=CallTerms(timeout_s=0.1, attempts=RESTS.failures)) as found:
         with pytest.raises(Unavailable, match=r"no answer within 0\.1 s"):
             await found.infer(pictures(), NOW)
-        assert len(server.asked) == FAILURES
+        assert len(server.asked) == RESTS.failures
         with pytest.raises(Unavailable, match="left alone"):
             await found.infer(pictures(), NOW)
-        assert (len(server.asked), found.spending.refused) == (FAILURES, 1)
+        assert (len(server.asked), found.spending.refused) == (RESTS.failures, 1)
         go.set()
         clock.ahead_s = 10.0
         assert words(found, await found.infer(pictures(), NOW)) == ["car"]

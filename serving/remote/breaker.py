@@ -9,18 +9,26 @@ from random import Random
 
 from serving.common.retrying import Backoff
 
-FAILURES = 3
-"""So many running open it."""
-RETURN = Backoff(first_s=0.5, max_s=30.0)
-"""From the failure that opened it to the call that tries again."""
+
+@dataclass(frozen=True, slots=True)
+class BreakerRule:
+    """When a breaker opens, and for how long."""
+
+    failures: int
+    """So many running open it."""
+    returns: Backoff
+    """From the failure that opened it to the call that tries again."""
+
+
+BREAKER = BreakerRule(failures=3, returns=Backoff(first_s=0.5, max_s=30.0))
 
 
 @dataclass(slots=True)
 class Breaker:
-    """That of one address.
+    """That of one server.
 
     >>> breaker, rng = Breaker(), Random(1)
-    >>> for _ in range(FAILURES):
+    >>> for _ in range(BREAKER.failures):
     ...     breaker.failed(10.0, rng)
     >>> breaker.allows(10.0), breaker.allows(11.0), breaker.allows(11.0)
     (False, True, False)
@@ -29,20 +37,27 @@ class Breaker:
     True
     """
 
-    _failures: int = 0
-    _next_s: float = 0.0
+    rule: BreakerRule = BREAKER
+    _failures: int = field(default=0, init=False)
+    _next_s: float = field(default=0.0, init=False)
     """When one call may try again, once it is open."""
-    _trying: bool = field(default=False)
+    _rests_s: float = field(default=0.0, init=False)
+    """Until when no call may be made, open or not."""
+    _trying: bool = field(default=False, init=False)
     """Whether one does."""
 
     @property
     def is_open(self) -> bool:
         """Whether the server is believed not to answer."""
-        return self._failures >= FAILURES
+        return self._failures >= self.rule.failures
 
     def may_allow(self, now_s: float) -> bool:
         """Whether ``allows`` would say yes; takes no try."""
-        return not self.is_open or (not self._trying and now_s >= self._next_s)
+        return self.left_s(now_s) <= 0 and not (self.is_open and self._trying)
+
+    def left_s(self, now_s: float) -> float:
+        """Seconds until a call may be made, as far as that is known; 0 or less: none."""
+        return max(self._rests_s, self._next_s if self.is_open else 0.0) - now_s
 
     def allows(self, now_s: float) -> bool:
         """Whether a call may be made now; what it has allowed must end as ``succeeded``, ``failed`` or ``left``."""
@@ -64,7 +79,11 @@ class Breaker:
             return
         self._failures, self._trying = self._failures + 1, False
         if self.is_open:
-            self._next_s = now_s + RETURN.delay_s(self._failures - FAILURES, rng)
+            self._next_s = now_s + self.rule.returns.delay_s(self._failures - self.rule.failures, rng)
+
+    def rests(self, now_s: float, seconds: float) -> None:
+        """The server asks to be left alone for a while."""
+        self._rests_s = max(self._rests_s, now_s + seconds)
 
     def returned(self) -> None:
         """The server says that it is ready, which it was not: one call may try at once."""
