@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -74,6 +74,11 @@ async def make_image(frame: Frame) -> None:
         return
     if frame.width * frame.height > CONVERTED_AT_ONCE:
         await in_thread(lambda: pixels.bgr)
+
+
+def without_picture(frame: Frame) -> Frame:
+    """The frame for those who ask for its header alone: its picture is not kept in memory for them."""
+    return replace(frame, pixels=np.zeros((1, 1, 3), np.uint8), jpeg=None)
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -127,10 +127,10 @@ class Chain:
         if not regions:
             return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision)), ()
         await make_image(frame)
-        if self._networks.crossings is not None:
-            self._networks.crossings.looked(len(regions))
         looked = await self._looks.at(stream, frame, regions, call)
         regions = without(regions, looked.missing)
+        if self._networks.crossings is not None:
+            self._networks.crossings.looked(len(regions))
         given = Counter(region.attributes[-1].provenance for region in regions)
         for kind in KINDS:
             if given[kind]:
@@ -158,6 +158,8 @@ class Chain:
         self._streams.leave(stream)
         if self._exits is not None:
             self._exits.forget(stream)
+        if self._through is not None:
+            self._through.runs.forget(stream)
         if self._networks.late is not None:
             self._networks.late.forget(stream)
 
@@ -331,5 +333,5 @@ class Chain:
 def _through(exits: NodeExits, networks: ChainNetworks) -> ReleasedLooks | LentLooks | None:
     """How looks go through the exits of a node; None: they leave, or run on, in one network."""
     if isinstance(networks.cut, LentCuts):
-        return LentLooks(exits, networks.cut, networks.recogniser)
+        return LentLooks(exits, networks.cut, networks.recogniser, networks.late)
     return ReleasedLooks(exits) if networks.releases else None

@@ -29,8 +29,8 @@ class LooksThrough(Protocol):
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> bool:
-        """Append a look to every region; False where the network with exits fails."""
+    ) -> NotLooked | None:
+        """Append a look to every region but those that it returns; None where the network with exits fails."""
         ...
 
 
@@ -113,18 +113,34 @@ class Looks:
         networks, (model, why) = self._networks, self._oracle_of(call)
         declined |= why
         exits, through = networks.exits, networks.through or networks.exits
-        plan = None
+        mine = replace(call, decision=replace(call.decision, variant=model))
+        plan, found, looked = None, NotLooked(), None
         if exits is not None and model == networks.recogniser.roles.oracle:
             declined |= exits.declined(stream, call)
-            plan = exits.plan(stream, frame, regions, call)
-        if plan is not None and through is not None and await through.look(stream, frame, regions, call, plan):
-            return NotLooked()
-        mine = replace(call, decision=replace(call.decision, variant=model))
-        if networks.late is not None:
-            return await networks.late.look(frame, regions, mine)
-        await networks.recogniser.look(frame, regions, mine)
-        if exits is not None:
-            exits.by_oracle(stream, len(regions))
+            found, regions = await self._asked_before(frame, regions, mine)
+            plan = exits.plan(stream, frame, regions, mine) if regions else None
+        if plan is not None and through is not None:
+            looked = await through.look(stream, frame, regions, mine, plan)
+        if looked is None:
+            looked = await self._by_oracle_alone(frame, regions, mine)
+            if exits is not None:
+                exits.by_oracle(stream, len(regions) - len(looked.regions))
+        return found.and_also(looked)
+
+    async def _asked_before(
+        self, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> tuple[NotLooked, Sequence[Region]]:
+        """Objects of which an oracle elsewhere was asked before wait for its answer; returns the others too."""
+        late = self._networks.late
+        asked = [] if late is None else [each for each in regions if late.is_asked(frame, each)]
+        if late is None or not asked:
+            return NotLooked(), regions
+        return await late.look(frame, asked, call), without(regions, asked)
+
+    async def _by_oracle_alone(self, frame: Frame, regions: Sequence[Region], call: Call) -> NotLooked:
+        if self._networks.late is not None:
+            return await self._networks.late.look(frame, regions, call)
+        await self._networks.recogniser.look(frame, regions, call)
         return NotLooked()
 
     async def _in_its_place(

@@ -40,7 +40,14 @@ class Recogniser(ABC):
 
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
         """Return a model's answer for each crop; raises SluiceError if it cannot answer."""
-        place, output = await asked(self._engine, model, partial(self._output, crops, urgency))
+        return await self.named(model, *await self.output(model, crops, urgency))
+
+    async def output(self, model: str, crops: Sequence[Image], urgency: Urgency) -> tuple[str, Array]:
+        """Return the place that was asked, and the first output for crops; SluiceError if there is none."""
+        return await asked(self._engine, model, partial(self._output, crops, urgency))
+
+    async def named(self, model: str, place: str, output: Array) -> list[Attribute]:
+        """Return a model's answers by the output of a place."""
         answers = await self.said(model, output)
         if place == model:
             return answers
@@ -48,7 +55,6 @@ class Recogniser(ABC):
         return [msgspec.structs.replace(answer, model=where) for answer in answers]
 
     async def _output(self, crops: Sequence[Image], urgency: Urgency, place: str) -> tuple[str, Array]:
-        """The place that was asked, and a row of output for each crop."""
         batch, _ = await prepared(self._engine.card(place).input, crops)
         (output, *_) = await self._engine.infer(place, batch, urgency)
         return place, output

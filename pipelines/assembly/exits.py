@@ -79,8 +79,6 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
         return networks
     if learning is None or oracle not in spec.models or not (specializes(spec) or uses_caches(spec)):
         return networks
-    if oracle in spec.endpoints:  # it cannot be cut
-        return networks
     makes = makes_caches(spec)
     if isinstance(environment.engine, RemoteReference):
         return _lent(spec, networks, environment, audits, environment.engine)

@@ -10,6 +10,7 @@ from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.trial import Trial
 from operators.recognise.audits.trials import OpenTrials
 from operators.wire.schema import Attribute
+from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class AuditedLook:
     """The oracle's; None: it was not asked, or has yet to look."""
     number: int = 0
     """The number of what the shortcut answers with."""
+    crop: Image | None = None
+    """The object's picture as the oracle is shown it, where the frame's is not kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Auditor:
         for look in looks:
             audit = self._audit_of(stream, key, look, late, room)
             if audit is not None and look.reference is not None:
-                self._take(audit, self._both(look), partial(self._picture, look.frame, look.region))
+                self._take(audit, self._both(look), partial(self._picture, look))
 
     @property
     def can_ever_pay(self) -> bool:
@@ -285,5 +285,7 @@ class Auditor:
         who = (frame.seq, region.id) if self._objects is None else (region.track_id or 0,)
         return coin(self._node, key, frame.stream, frame.run, *who)
 
-    def _picture(self, frame: Frame, region: Region) -> Image:
-        return self._recogniser.crops(self._recogniser.roles.oracle, frame, [region])[0].copy()
+    def _picture(self, look: AuditedLook) -> Image:
+        if look.crop is not None:
+            return look.crop
+        return self._recogniser.crops(self._recogniser.roles.oracle, look.frame, [look.region])[0].copy()

@@ -11,14 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from learning.budget import Budget
-from operators.inference import asked, prepared
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.exits.cut_oracle import CutOracle, LookSeconds
 from operators.recognise.remote_reference import RemoteReference
-from serving.common.tensors import Array, Image
+from serving.common.tensors import Image
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.scheduling.requests import Urgency
 
@@ -81,13 +78,3 @@ class LentCuts(CutOracle):
     async def lent(self, crops: Sequence[Image], policy: RowPolicy, urgency: Urgency) -> ExitResult:
         """Run pictures through the lender, to its last cut at most; the scores are no answers."""
         return await self.run(crops, replace(policy, to_end=False), urgency)
-
-    async def ends(self, crops: Sequence[Image], urgency: Urgency) -> Array:
-        """The oracle's first output for pictures, which cross for that."""
-
-        async def output(place: str) -> Array:
-            batch, _ = await prepared(self._engine.card(place).input, crops)
-            (found, *_) = await self._engine.infer(place, batch, urgency)
-            return np.asarray(found)
-
-        return await asked(self._engine, self.oracle, output)

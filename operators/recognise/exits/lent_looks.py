@@ -1,22 +1,25 @@
 """Looks in front of an oracle on another machine: those that no exit here is sure of cross, once, as pictures.
 
-A look that is drawn for an audit is answered by its exit at once, and crosses in the background.
+A look that is drawn for an audit is answered by its exit at once, and crosses in the background. Where the oracle
+answers when it can, so does what crosses for its answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, without_picture
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.followed_runs import FollowedRuns
 from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.node_exits import LookPlan, NodeExits, give
+from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.recogniser import Recogniser
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult
@@ -27,73 +30,104 @@ from serving.scheduling.requests import BACKGROUND
 class LentLooks:
     """Those of one node."""
 
-    def __init__(self, exits: NodeExits, cut: LentCuts, recogniser: Recogniser) -> None:
-        self._exits, self._cut, self._recogniser = exits, cut, recogniser
+    def __init__(self, exits: NodeExits, cut: LentCuts, recogniser: Recogniser, late: LateLooks | None = None) -> None:
+        """``late``: the oracle's looks, where frames do not wait for them."""
+        self._exits, self._cut, self._recogniser, self._late = exits, cut, recogniser, late
         self.runs = FollowedRuns("exits are not audited")
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> bool:
-        """Append a look to every region; False where the lender fails. SluiceError where the oracle does."""
+    ) -> NotLooked | None:
+        """See ``LooksThrough``; the network with exits is the lender. SluiceError where the oracle fails."""
         try:
             found = await self._cut.lent(self._exits.crops(frame, regions), plan.policy, call.urgency)
         except TooLate:
             raise
         except SluiceError as error:
             self._cut.failed(error)
-            return False
-        sure = found.place < len(self._cut.places)
-        drawn = sure & ~found.left & self.runs.has_room
-        asked, at_once = np.flatnonzero(~found.left & ~drawn), np.flatnonzero(~drawn)
-        if len(asked):
-            scores = await self._cut.ends(self._crops(frame, regions, asked), call.urgency)
-            self._cut.crossings.cross(self._cut.oracle, int(sure[asked].sum()))
-            found = _ended(found, asked, scores)
-        answers = await self._exits.answers(plan, found.at(at_once))
-        mine = [regions[row] for row in at_once.tolist()]
-        give(mine, answers)
+            return None
+        looks = _LentResult(stream, frame, regions, plan, found)
+        drawn = looks.sure & ~found.left & self.runs.has_room
+        asked = ~found.left & ~drawn
+        now, not_looked = found.left, NotLooked()
+        if self._late is None and asked.any():
+            now, looks = ~drawn, await self._asked(looks, np.flatnonzero(asked), call)
+        mine = looks.at(np.flatnonzero(now))
+        answers = await self._exits.answers(plan, mine.found)
+        give(mine.regions, answers)
         if drawn.any():
-            rows = np.flatnonzero(drawn)
-            self._send(_Drawn(stream, frame, [regions[row] for row in rows.tolist()], plan, found.at(rows)))
-        if mine:
-            self._exits.heard(stream, frame, mine, plan, answers)
-        return True
+            self._send(looks.at(np.flatnonzero(drawn)))
+        if mine.regions:
+            self._exits.heard(stream, frame, mine.regions, plan, answers)
+        if self._late is not None and asked.any():
+            not_looked = await self._asked_late(self._late, looks.at(np.flatnonzero(asked)), call)
+        return not_looked
 
-    def _send(self, drawn: _Drawn) -> None:
+    async def _asked(self, looks: _LentResult, rows: NDArray[np.intp], call: Call) -> _LentResult:
+        """The same once the oracle has answered for these."""
+        crops = self._crops(looks, rows.tolist())
+        _, scores = await self._recogniser.output(self._cut.oracle, crops, call.urgency)
+        self._cut.crossings.cross(self._cut.oracle, int(looks.sure[rows].sum()))
+        return replace(looks, found=_ended(looks.found, rows, scores))
+
+    async def _asked_late(self, late: LateLooks, looks: _LentResult, call: Call) -> NotLooked:
+        """Have the oracle asked for looks, and hear what it says whenever that is; returns those without a look yet."""
+        self._cut.crossings.cross(self._cut.oracle, int(looks.sure.sum()))
+        kept = replace(looks, frame=without_picture(looks.frame))
+        return await late.look(looks.frame, looks.regions, call, partial(self._ended_late, kept))
+
+    async def _ended_late(self, looks: _LentResult, region: Region, crop: Image, output: Array) -> None:
+        row = next(row for row, each in enumerate(looks.regions) if each is region)
+        await self._compare(looks.at(np.array([row])), [crop], output)
+
+    def _send(self, drawn: _LentResult) -> None:
         """Answer looks by their exits, and have them cross."""
         said = self._exits.early(drawn.plan, drawn.found)
         for region, answer in zip(drawn.regions, said, strict=True):
             assert answer is not None
             region.attributes.append(answer)
         over = self._exits.expects(drawn.stream, drawn.plan, drawn.frame, zip(drawn.regions, said, strict=True))
-        crops = [crop.copy() for crop in self._crops(drawn.frame, drawn.regions, range(len(said)))]
+        crops = [crop.copy() for crop in self._crops(drawn, range(len(said)))]
         self._cut.crossings.cross(self._cut.oracle, len(said))
-        self.runs.follow(self._compare(drawn, crops, over))
+        kept = replace(drawn, frame=without_picture(drawn.frame))
+        self.runs.follow(drawn.stream.name, self._audit(kept, crops, over))
 
-    async def _compare(self, drawn: _Drawn, crops: Sequence[Image], over: Callable[[], None]) -> None:
+    async def _audit(self, drawn: _LentResult, crops: Sequence[Image], over: Callable[[], None]) -> None:
         try:
-            scores = await self._cut.ends(crops, BACKGROUND)
-            result = _ended(drawn.found, np.arange(len(crops)), scores)
-            plan = replace(drawn.plan, late=True)
-            answers = await self._exits.answers(plan, result)
-            self._exits.heard(drawn.stream, drawn.frame, drawn.regions, plan, answers)
+            _, output = await self._recogniser.output(self._cut.oracle, crops, BACKGROUND)
+            await self._compare(drawn, crops, output)
         finally:
             over()
 
-    def _crops(self, frame: Frame, regions: Sequence[Region], rows: Iterable[int]) -> list[Image]:
-        return self._recogniser.crops(self._cut.oracle, frame, [regions[row] for row in rows])
+    async def _compare(self, looks: _LentResult, crops: Sequence[Image], output: Array) -> None:
+        """Take what the oracle has said of looks that are over."""
+        plan, found = replace(looks.plan, late=True), _ended(looks.found, np.arange(len(output)), output)
+        answers = await self._exits.answers(plan, found, crops)
+        self._exits.heard(looks.stream, looks.frame, looks.regions, plan, answers)
+
+    def _crops(self, looks: _LentResult, rows: Iterable[int]) -> list[Image]:
+        return self._recogniser.crops(self._cut.oracle, looks.frame, [looks.regions[row] for row in rows])
 
 
 @dataclass(frozen=True)
-class _Drawn:
-    """Looks of one frame that are audited."""
+class _LentResult:
+    """Looks of one frame, as far as the lender has come with them."""
 
     stream: NodeStream
     frame: Frame
     regions: Sequence[Region]
     plan: LookPlan
     found: ExitResult
-    """The lender's."""
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Whether an exit is sure of each."""
+        found: NDArray[np.bool_] = self.found.place < len(self.found.taps)
+        return found
+
+    def at(self, rows: NDArray[np.intp]) -> _LentResult:
+        """Some of them."""
+        return replace(self, regions=[self.regions[row] for row in rows.tolist()], found=self.found.at(rows))
 
 
 def _ended(found: ExitResult, rows: NDArray[np.intp], scores: Array) -> ExitResult:

@@ -21,6 +21,7 @@ from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.exits.tapped import TappedLooks, joined
+from operators.recognise.objects.late_looks import NotLooked
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
@@ -64,6 +65,8 @@ class ExitLooks:
     ended: NDArray[np.intp]
     """Which looks ran on."""
     result: ExitResult
+    crops: Sequence[Image | None]
+    """Pictures of them for the oracle, where the frame's is not kept."""
 
 
 def give(regions: Sequence[Region], looks: ExitLooks) -> None:
@@ -117,32 +120,32 @@ class NodeExits:
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> bool:
-        """Append a look to every region; False where the cut oracle fails."""
+    ) -> NotLooked | None:
+        """Append a look to every region; None where the cut oracle fails."""
         try:
             result = await self.cut.run(self.crops(frame, regions), plan.policy, call.urgency)
         except TooLate:
             raise
         except SluiceError as error:
             self.cut.failed(error)
-            return False
+            return None
         answers = await self.answers(plan, result)
         give(regions, answers)
         self.heard(stream, frame, regions, plan, answers)
-        return True
+        return NotLooked()
 
     def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
         return self._recogniser.crops(self.cut.network, frame, regions)
 
-    async def answers(self, plan: LookPlan, result: ExitResult) -> ExitLooks:
-        """The answers of the exits and of the end."""
+    async def answers(self, plan: LookPlan, result: ExitResult, crops: Sequence[Image] | None = None) -> ExitLooks:
+        """The answers of the exits and of the end; ``crops``: see ``ExitLooks``."""
         ends: list[Attribute | None] = [None] * len(result.place)
         ended = np.flatnonzero(~result.left)
         if len(ended):
             found = await self._recogniser.said(self.cut.oracle, result.scores[ended])
             for row, look in zip(ended, found, strict=True):
                 ends[row] = look
-        return ExitLooks(self.early(plan, result), ends, ended, result)
+        return ExitLooks(self.early(plan, result), ends, ended, result, crops or [None] * len(ends))
 
     def early(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
         """The answers of the exits in service; None where none is sure."""
@@ -161,12 +164,12 @@ class NodeExits:
         if plan.acting is not None:
             kind, used = plan.acting
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
-            both = zip(regions, looks.said, looks.ends, strict=True)
-            looked = [AuditedLook(frame, *each, used.number) for each in both]
+            both = zip(regions, looks.said, looks.ends, looks.crops, strict=True)
+            looked = [AuditedLook(frame, region, one, end, used.number, crop) for region, one, end, crop in both]
             self._auditor.looked(stream, kind.key, looked, late=plan.late or self._releases, room=plan.room)
         if len(looks.ended):
             found = [look for look in looks.ends if look is not None]
-            ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
+            ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks)
             self._ran_on(stream, ended, plan)
         self.cut.budget.spend("samples", time.thread_time() - began_s)
 
@@ -242,8 +245,9 @@ class NodeExits:
         for kind, used in plan.shadows:
             found = used.answers(taps, self.cut.cuts)
             said = self._said((kind, used), found.place, found.distribution)
-            both = zip(ended.regions, said, ended.looks, strict=True)
-            self._auditor.looked(stream, kind.key, [AuditedLook(ended.frame, *each, used.number) for each in both])
+            both = zip(ended.regions, said, ended.looks, ended.crops, strict=True)
+            looked = [AuditedLook(ended.frame, region, one, end, used.number, crop) for region, one, end, crop in both]
+            self._auditor.looked(stream, kind.key, looked, late=plan.late)
         told = {kind.key for kind, _ in (*plan.shadows, *([plan.acting] if plan.acting else []))}
         for kind in self.kinds:
             if kind.key not in told:
@@ -282,6 +286,18 @@ class _RanOnLooks:
     regions: Sequence[Region]
     looks: Sequence[Attribute]
     """The end's."""
-    rows: NDArray[np.intp]
-    """Their places in the batch."""
-    result: ExitResult
+    batch: ExitLooks
+    """All looks of the frame."""
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Their places in the batch."""
+        return self.batch.ended
+
+    @property
+    def result(self) -> ExitResult:
+        return self.batch.result
+
+    @property
+    def crops(self) -> Sequence[Image | None]:
+        return [self.batch.crops[row] for row in self.rows]

@@ -15,6 +15,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.followed_runs import FollowedRuns
 from operators.recognise.exits.node_exits import ExitLooks, LookPlan, NodeExits, give
+from operators.recognise.objects.late_looks import NotLooked
 from serving.common.tensors import Array
 from serving.engines.exits import ExitResult
 from serving.errors import SluiceError, TooLate
@@ -29,7 +30,7 @@ class ReleasedLooks:
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> bool:
+    ) -> NotLooked | None:
         """See ``NodeExits.look``."""
         on = replace(plan, policy=replace(plan.policy, leaves=np.zeros(len(regions), np.bool_)))
         if plan.acting is None or not self.runs.has_room:
@@ -51,19 +52,19 @@ class ReleasedLooks:
         run = asyncio.create_task(self._follow(_Released(stream, frame, regions, on, over), whole))
         if not early.done():
             return await self._ended(run, regions)
-        self.runs.follow(run)
-        return True
+        self.runs.follow(stream.name, run)
+        return NotLooked()
 
-    async def _ended(self, run: asyncio.Task[ExitLooks], regions: Sequence[Region]) -> bool:
-        """Answer at the network's end; False where it failed."""
+    async def _ended(self, run: asyncio.Task[ExitLooks], regions: Sequence[Region]) -> NotLooked | None:
+        """Answer at the network's end; None where it failed."""
         try:
             give(regions, await run)
         except TooLate:
             raise
         except SluiceError as error:
             self._exits.cut.failed(error)
-            return False
-        return True
+            return None
+        return NotLooked()
 
     async def _follow(self, look: _Released, whole: asyncio.Future[ExitResult]) -> ExitLooks:
         """Compare what exits have said with what the end says, once the run has ended."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
@@ -18,7 +19,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.result import FRAME
 from operators.wire.schema import Attribute
 from serving.common.clock import SYSTEM, Clock
-from serving.common.tensors import Image
+from serving.common.tensors import Array, Image
 from serving.errors import SluiceError
 
 MOST_ASKED = 256
@@ -28,6 +29,8 @@ REST_S = 1.0
 NEWEST = 0.2
 """The weight of the latest time in what an answer usually takes."""
 
+Heard = Callable[[Region, Image, Array], Awaitable[None]]
+"""Hears of a region, its crop, and the network's output for that, 1 × …, as soon as it has come."""
 Key = tuple[str, str, int]
 """Stream, run and track; of a picture, which has no track, its number below 0."""
 
@@ -46,6 +49,10 @@ class NotLooked:
     def regions(self) -> Sequence[Region]:
         return [*self.late, *self.failed]
 
+    def and_also(self, other: NotLooked) -> NotLooked:
+        """Both together."""
+        return NotLooked([*self.late, *other.late], [*self.failed, *other.failed], self.reason or other.reason)
+
 
 class LateLooks:
     """Those of one node; used from one event loop."""
@@ -56,8 +63,15 @@ class LateLooks:
         self._usual_s = math.inf
         self._rest_until_s, self._failure = -math.inf, ""
 
-    async def look(self, frame: Frame, regions: Sequence[Region], call: Call) -> NotLooked:
-        """Append a look to each region whose answer is there, or comes in time; returns the others."""
+    def is_asked(self, frame: Frame, region: Region) -> bool:
+        """Whether a look at the object was begun before, and has not been taken yet."""
+        return _key(frame, region) in self._asked
+
+    async def look(self, frame: Frame, regions: Sequence[Region], call: Call, heard: Heard | None = None) -> NotLooked:
+        """Append a look to each region whose answer is there, or comes in time; returns the others.
+
+        ``heard``: of the looks that begin now.
+        """
         found, waiting, begun = NotLooked(), list[tuple[Key, Region]](), list[asyncio.Task[Attribute]]()
         for region in regions:
             key = _key(frame, region)
@@ -72,7 +86,7 @@ class LateLooks:
                 if not self._has_room():
                     found.late.append(region)
                     continue
-                begun.append(self._begin(key, frame, region, call))
+                begun.append(self._begin(key, frame, region, call, heard))
             waiting.append((key, region))
         asked = [self._asked[key] for key, _ in waiting] if call.unhurried else begun
         await self._wait(asked, call)
@@ -93,21 +107,30 @@ class LateLooks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, key: Key, frame: Frame, region: Region, call: Call) -> asyncio.Task[Attribute]:
+    def _begin(
+        self, key: Key, frame: Frame, region: Region, call: Call, heard: Heard | None
+    ) -> asyncio.Task[Attribute]:
         model = self._recogniser.roles.oracle if call.model is None else call.model
         (crop,) = self._recogniser.crops(model, frame, [region])
         # A copy: a view would keep the whole frame in memory.
-        task = asyncio.create_task(self._look(model, crop.copy(), call))
-        task.add_done_callback(_heard)
+        crop = crop.copy()
+        tell = None if heard is None else partial(heard, region, crop)
+        task = asyncio.create_task(self._look(model, crop, call, tell))
+        task.add_done_callback(_noted)
         self._asked[key] = task
         return task
 
-    async def _look(self, model: str, crop: Image, call: Call) -> Attribute:
+    async def _look(
+        self, model: str, crop: Image, call: Call, tell: Callable[[Array], Awaitable[None]] | None
+    ) -> Attribute:
         began_s = self._clock.monotonic_s()
-        (answer,) = await self._recogniser.name(model, [crop], call.urgency)
+        place, output = await self._recogniser.output(model, [crop], call.urgency)
         took_s = self._clock.monotonic_s() - began_s
         known = math.isfinite(self._usual_s)
         self._usual_s = NEWEST * took_s + (1 - NEWEST) * self._usual_s if known else took_s
+        (answer,) = await self._recogniser.named(model, place, output)
+        if tell is not None:
+            await tell(output)
         return answer
 
     async def _wait(self, tasks: Sequence[asyncio.Task[Attribute]], call: Call) -> None:
@@ -152,7 +175,7 @@ def _key(frame: Frame, region: Region) -> Key | None:
     return (frame.stream, frame.run, -1 - frame.seq) if region.label == FRAME else None
 
 
-def _heard(task: asyncio.Task[Attribute]) -> None:
+def _noted(task: asyncio.Task[Attribute]) -> None:
     """Take note of an error, which nobody else may: the object may never be seen again."""
     if not task.cancelled():
         task.exception()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cache_adapt.learned.kind import NodeNetwork
+from pipelines.assembly.lenders import lending, lent_identity, runs_elsewhere
 from pipelines.assembly.node_words import NodeWords
 from pipelines.query.dag import Dag
 from pipelines.query.models.model_cards import card_of, roles_of
@@ -23,9 +24,12 @@ def adapted(dag: Dag, known: Catalogue) -> Mapping[str, NodeNetwork]:
 
 
 def _network(spec: RecogniseNode, known: Catalogue) -> NodeNetwork:
-    oracle = roles_of(spec, known).oracle
+    roles = roles_of(spec, known)
+    oracle = roles.oracle
     card = card_of(spec, known, oracle)
     if spec.gallery is not None:
         return NodeNetwork(oracle, card.identity)
     words = NodeWords.of_classes(card, spec.min_confidence)
-    return NodeNetwork(oracle, card.identity, words.digest, words.vocabulary)
+    lender = lending(roles, known) if runs_elsewhere(oracle) else None
+    identity = card.identity if lender is None else lent_identity(lender.entry.card, card)
+    return NodeNetwork(oracle, identity, words.digest, words.vocabulary)

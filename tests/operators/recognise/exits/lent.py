@@ -19,6 +19,7 @@ from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import Lender, LentCuts
+from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.remote_reference import RemoteReference
 from operators.recognise.terms import ChainTerms, Listeners
@@ -36,13 +37,14 @@ FAR_S, NEAR_S = 0.3, 0.002
 
 
 class FarEngine(FakeEngine):
-    """A call to the oracle takes 300 ms of its clock; a test may hold those in the background, or have calls fail."""
+    """A call to the oracle takes 300 ms of its clock; a test may hold those in the background, or all, or fail them."""
 
     def __init__(self, **models: Any) -> None:
         super().__init__(**models)
         self.now_s = 0.0
         self.gate = asyncio.Event()
         self.gate.set()
+        self.holds_all = False
         self.fails: dict[str, SluiceError] = {}
         self.crossed = {True: 0, False: 0}
         """Looks at the oracle: in the background, and those for which frames wait."""
@@ -51,7 +53,7 @@ class FarEngine(FakeEngine):
         if model == FAR:
             self.crossed[urgency.background] += len(batch)
             self.now_s += FAR_S
-            if urgency.background:
+            if urgency.background or self.holds_all:
                 await self.gate.wait()
         if model in self.fails:
             raise self.fails[model]
@@ -67,8 +69,9 @@ class LentCrossing(Crossing):
         per_track: bool = False,
         budget: Budget | None = None,
         variant: bool = False,
+        late: bool = False,
     ) -> None:
-        """``variant``: the lender may answer by itself, too."""
+        """``variant``: the lender may answer by itself, too; ``late``: frames do not wait for the oracle."""
         self.words = {colour: colour for colour in PAINT if colour != "grey"}
         self.maker, self.heard, self.labels = Maker(), Recording(), "words"
         self.seq = self.track = self.found_cuts = 0
@@ -90,8 +93,9 @@ class LentCrossing(Crossing):
         self.shared = SharedExits(self.cut, all_streams, True) if kind == "cached" else None
         variants = [VariantShortcut(self.recogniser, NEAR)] if variant else []
         costs = UnitCosts(reference)
+        looks = LateLooks(self.recogniser) if late else None
         networks = ChainNetworks(
-            self.recogniser, costs, variants, self.cut, self.special, self.shared, crossings=self.crossings
+            self.recogniser, costs, variants, self.cut, self.special, self.shared, late=looks, crossings=self.crossings
         )
         self.objects = Objects(self.recogniser) if per_track else None
         terms = ChainTerms(Rule(self._accuracy, rate=0.05), self.budget, Listeners(observer=self.heard))

@@ -9,6 +9,7 @@ import pytest
 
 from cache_adapt.learned.kind import NodeNetwork
 from cache_adapt.learned.vocabulary import Vocabulary
+from pipelines.assembly.lenders import lent_identity
 from pipelines.assembly.node_words import NodeWords
 from pipelines.environment import catalogue
 from pipelines.query.dag import Dag, compile_dag
@@ -38,6 +39,13 @@ def test_of_several_models_it_is_the_oracle_and_the_querys_least_confidence_coun
     found = adapted(dag(model=["vehicle-type-compact", "vehicle-type"], min_confidence=0.75), catalogue([]))["type"]
     assert found.vocabulary
     assert (found.name, found.vocabulary.least_confidence) == ("vehicle-type", 0.75)
+
+
+def test_where_the_oracle_is_elsewhere_exits_are_made_in_the_network_that_lends_its_cuts() -> None:
+    known = catalogue([])
+    far, near = known.find("vehicle-type").card, known.find("vehicle-type-compact").card
+    found = adapted(dag(model=["vehicle-type on gpu", "vehicle-type-compact"]), known)["type"]
+    assert (found.name, found.identity) == ("vehicle-type on gpu", lent_identity(near, far))
 
 
 def test_whom_a_node_was_shown_only_its_workers_know(tmp_path: Path) -> None:
