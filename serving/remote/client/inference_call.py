@@ -9,6 +9,7 @@ import grpc.aio
 
 from serving.common.tensors import Array
 from serving.errors import Malformed
+from serving.remote.client.calls import AnotherNetwork
 from serving.remote.client.remote_model import RemoteModel
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol import inference_pb2 as pb
@@ -16,6 +17,7 @@ from serving.remote.protocol.asked import put_urgency, read_queue
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.parameters import set_parameter, values
 from serving.remote.protocol.places import SharedPlace
+from serving.remote.protocol.served_card import IDENTITY
 from serving.remote.protocol.service import MODEL_INFER
 from serving.remote.protocol.tensors import add_input, read_outputs
 from serving.remote.protocol.wire_card import LEAST_SCORE
@@ -69,10 +71,18 @@ class InferenceCall:
         return question
 
     def _read(self, answer: pb.ModelInferResponse, server: ServerChannel) -> list[Array]:
-        arrays = self.model.in_order(read_outputs(answer, self.limits, None), len(self.batch))
+        if self.model.identity is not None:
+            self._heed(answer, server)
+        return self.model.in_order(read_outputs(answer, self.limits, None), len(self.batch))
+
+    def _heed(self, answer: pb.ModelInferResponse, server: ServerChannel) -> None:
+        """Take in what our backend says beside the outputs; raises AnotherNetwork where another one has answered."""
         try:
             said = values(answer.parameters, self.limits)
-            server.queue = (read_queue(said) or 0) if self.model.identity is not None else 0
+            server.queue = read_queue(said) or 0
         except Malformed:
             server.queue = 0  # it says more of itself than is read here
-        return arrays
+            return
+        if said.get(IDENTITY, self.model.identity) != self.model.identity:
+            server.verified.discard(self.model.served)
+            raise AnotherNetwork(f"{self.model.served} is another network there than it was")

@@ -13,7 +13,10 @@ from serving.remote.protocol.limits import WireLimits
 PLATFORM = "sluice"
 """The platform in our backend's metadata of a model."""
 CARD, IDENTITY, WIRE = "sluice.card", "sluice.identity", "sluice.wire"
-"""Parameters of ``ModelConfig``: the network's card of the catalogue, its identity, and the card of what travels."""
+"""Parameters of ``ModelConfig``: the network's card of the catalogue, its identity, and the card of what travels.
+
+Answers have the identity too: a backend may be exchanged for another one behind an address.
+"""
 
 
 def put_card(config: ModelConfig, card: ModelCard, wire: ModelCard) -> None:

@@ -18,6 +18,7 @@ from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE, read_urgency
 from serving.remote.protocol.parameters import Value, number, set_parameter, values
 from serving.remote.protocol.places import read_place
+from serving.remote.protocol.served_card import IDENTITY
 from serving.remote.protocol.tensors import add_output, read_inputs
 from serving.remote.protocol.wire_card import INPUT, LEAST_SCORE
 from serving.remote.server.admission import Admission
@@ -63,6 +64,7 @@ class Inferences:
             queue = self.admission.items - len(pictures)
         response = pb.ModelInferResponse(model_name=network.name, model_version=network.card.version, id=request.id)
         set_parameter(response.parameters, QUEUE, queue)
+        set_parameter(response.parameters, IDENTITY, network.card.identity)
         for name, output in wanted.items():
             self._put(response, name, arrays[name], output, regions)
         return len(pictures), response
