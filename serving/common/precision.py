@@ -1,4 +1,4 @@
-"""The number formats that a network may be computed in, and on what; without numpy, which a mistyped query does without."""
+"""The number formats that a network may be computed in, and on what; without numpy, which mistyped queries avoid."""
 
 from __future__ import annotations
 
