@@ -147,7 +147,7 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
 
 
 def device(environ: Mapping[str, str] = os.environ) -> Device:
-    """What runs networks, from ``SLUICE_DEVICE``; raises ``BadInput``."""
+    """The device that runs networks, from ``SLUICE_DEVICE``; raises ``BadInput``."""
     wanted = _choice(environ, "SLUICE_DEVICE", DEVICES, "auto")
     return next(each for each in DEVICES if each == wanted)
 
