@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
 
 from operators.wire.schema import AuditedKind, Fallback
@@ -36,6 +37,8 @@ class Rung(NamedTuple):
     """The most objects that it has time for."""
     takes_s: float = 0.0
     """Seconds that it seldom exceeds for one object."""
+    paid: float = inf
+    """The most objects that a day's budget pays it for; infinite where none bounds it."""
 
 
 class Past(NamedTuple):
@@ -75,6 +78,8 @@ class Decision:
     """The work on the frame before, where it is replayed; None: the node decides."""
     objects: int | None = None
     """The number of objects that it was chosen for; None: it did not depend on that."""
+    unproven: bool = False
+    """Whether ``variant`` is to answer although it may not yet: a budget pays for none of those that may."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
@@ -87,7 +92,8 @@ class Decision:
     def chosen_for(self, objects: int, may_answer: Callable[[str], bool]) -> Decision:
         """The decision for so many objects: the first model that may answer and has the time, else the fastest.
 
-        Itself where there is nothing to choose, or it was chosen for as many.
+        Models that a budget does not pay for are passed over; where it pays for none of those that may answer, others
+        do. Itself where there is nothing to choose, or it was chosen for as many.
         """
         if not self.ladder or objects == self.objects:
             return self
@@ -95,20 +101,34 @@ class Decision:
         if not allowed:
             return replace(self, objects=objects)
         barred = frozenset(rung.model for rung in self.ladder if rung not in allowed)
-        for rung in allowed:
-            if rung.most >= objects:
-                why = self._because(self._fit(rung, objects))
-                return replace(self, variant=rung.model, why=why, cause=None, proving=barred, objects=objects)
-        fastest = max(allowed, key=lambda rung: (rung.most, -rung.takes_s))
-        why = self._because(f"no model has time for {objects}: {WORDS[self.fallback]}")
-        return replace(self, variant=fastest.model, why=why, cause=self.fallback, proving=barred, objects=objects)
+        paid = [rung for rung in allowed if rung.paid >= objects]
+        unproven = not paid
+        paid = paid or [rung for rung in self.ladder if rung.paid >= objects] or allowed[:1]
+        chosen = next((rung for rung in paid if rung.most >= objects), None)
+        if chosen is not None:
+            why, cause = self._because(self._fit(chosen, objects)), None
+        else:
+            chosen = max(paid, key=lambda rung: (rung.most, -rung.takes_s))
+            why, cause = self._because(f"no model has time for {objects}: {WORDS[self.fallback]}"), self.fallback
+        return replace(
+            self,
+            variant=chosen.model,
+            why=why,
+            cause=cause,
+            proving=barred - {chosen.model},
+            objects=objects,
+            unproven=unproven and chosen.model in barred,
+        )
 
     def _because(self, reason: str) -> str:
         return f"{HURRIED}; {reason}" if self.hurried else reason
 
     def _fit(self, taken: Rung, objects: int) -> str:
         """Why this one and not the one before it."""
-        before = [rung for rung in self.ladder[: self.ladder.index(taken)] if rung.most < objects]
+        place = self.ladder.index(taken)
+        if place and (unpaid := self.ladder[place - 1]).paid < objects:
+            return f"the budget pays {unpaid.model} for {unpaid.paid:.0f} objects, {objects} to look at"
+        before = [rung for rung in self.ladder[:place] if rung.most < objects]
         if objects == 1 and self.budget_ms is not None:
             takes = f"takes {1000 * taken.takes_s:.0f} of {self.budget_ms:.0f} ms"
             return f"{takes}; {before[-1].model} {1000 * before[-1].takes_s:.0f}" if before else takes

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Counts, Event, FrameHeader, Result, ShortcutKind, StreamStatus
 from serving.common.engine_observer import EngineObserver
 from serving.common.redaction import redact
 from serving.common.tensors import Image
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +67,9 @@ class Observer(EngineObserver):
 
     def shortcut_answered(self, stream: str, node: str, kind: ShortcutKind, count: int) -> None:
         """A shortcut gave so many answers, one or more, for a frame. Called on the event loop."""
+
+    def budget_stands(self, report: BudgetReport) -> None:
+        """A budget of a day was drawn on; called on the event loop, once a second for each budget, and at the end."""
 
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
         """A shortcut's answer for an object, in the shadow or in service, was compared with a sure oracle's.

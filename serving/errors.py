@@ -5,8 +5,8 @@ SluiceError               exit 1: something failed while running
 │   ├── QueryError        a query file
 │   ├── ModelError        a model directory, card or weights file
 │   │   └── OutOfService  a network that did not return is not run again
-│   │       ├── BudgetSpent  a day's budget does not pay for a network now
 │   │       └── BackendDown  a backend does not answer at present; exit 1
+│   │           └── BudgetSpent  a day's budget does not pay for a network now
 │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
 ├── Malformed             bytes from a topic, a file or a pipe are not what they should be
 ├── TooLate               an answer that could not be there in time was given up
@@ -40,16 +40,14 @@ class OutOfService(ModelError):
     """A network did not return in the time it may take, and is not run again in this process."""
 
 
-class BudgetSpent(OutOfService):
-    """A day's budget does not pay for a network now; others may answer in its place."""
-
-    exit_code = 1
-
-
 class BackendDown(OutOfService):
     """A backend does not answer, or not with what was asked: its models answer again once it does."""
 
     exit_code = 1
+
+
+class BudgetSpent(BackendDown):
+    """A day's budget does not pay for a network now, here or elsewhere: others answer in its place."""
 
 
 class SourceError(BadInput):

@@ -41,8 +41,7 @@ class Setting:
         query = case.query(self.recogniser, {"answer": self.answer, **node}, {"accuracy": self.accuracy})
         directories = [ready(MIDDLE, DEAR)]
         if case.detector == NANO:
-            if not (folder.parent / "models").exists():
-                models(NANO, folder.parent / "models")
+            models(NANO, folder.parent / "models")
             directories.append(folder.parent / "models")
         return Asked(folder, query, directories)
 

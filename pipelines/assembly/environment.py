@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -109,8 +109,14 @@ class Environment:
     """In which objects may be."""
     nodes: Mapping[str, DagNode] = field(default_factory=dict)
     """All nodes by name: galleries are enrolled as their objects are found."""
+    engines: Mapping[str, Inference] = field(default_factory=dict)
+    """By node, in place of ``engine``, for those that pay for their calls."""
     pictures: frozenset[str] = frozenset()
     """Streams of single pictures, by id: each shows something else."""
+
+    def at(self, node: str) -> Environment:
+        """That of one node."""
+        return replace(self, engine=self.engines[node]) if node in self.engines else self
 
     @classmethod
     def of(cls, wanted: CompiledQuery, engine: Inference, **more: Any) -> Environment:

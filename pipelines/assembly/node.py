@@ -28,7 +28,7 @@ async def nodes(dag: Dag, environment: Environment) -> dict[str, Operator]:
 
     Every model is loaded now: a wrong one ends the command with one line, and the first frame need not wait.
     """
-    made = {each.name: node(each.spec, environment) for each in dag.nodes}
+    made = {each.name: node(each.spec, environment.at(each.name)) for each in dag.nodes}
     for operator in made.values():
         await make_ready(operator)
     return made

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
@@ -15,10 +15,10 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.engine import engine_of
+from pipelines.assembly.engine import QueryEngine, engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
-from pipelines.assembly.planners import planner
+from pipelines.assembly.planners import Measures, planner
 from pipelines.assembly.registry import Shortcuts
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
@@ -33,6 +33,10 @@ from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
+
+
+PlannedBy = Callable[[Planner], Planner]
+"""Wraps a planner."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Setting:
     observers: Observers = UNOBSERVED
     elsewhere: Elsewhere | None = None
     """Makes exits in place of this process."""
-    planned_by: Callable[[Planner], Planner] = lambda planner: planner
+    planned_by: PlannedBy = lambda planner: planner
     """Wraps the query's planner."""
 
 
@@ -66,17 +70,44 @@ class Setting:
 async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
     shortcuts, engine = Shortcuts(wanted.query.name), engine_of(wanted, setting.observers)
-    async with _audits(wanted, setting, shortcuts) as audits:
+    async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
         environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()
         try:
-            async with planner(wanted.dag, engine, setting.clock) as plans:
-                planned_by = setting.planned_by(plans)
-                executor = await build_executor(wanted, environment, setting.final_steps, planned_by)
+            budgets = afterwards.enter_context(_budgets(wanted, environment, engine))
+            async with planner(wanted.dag, budgets.measures, setting.clock) as plans:
+                planned_by = setting.planned_by(budgets.within(plans))
+                executor = await build_executor(wanted, budgets.environment, setting.final_steps, planned_by)
                 yield Parts(executor, shortcuts, engine.hung)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
+
+
+class _Budgeted(NamedTuple):
+    """The query's budgets, if it has any, where they are kept."""
+
+    environment: Environment
+    """In which nodes pay for their calls."""
+    measures: Measures
+    within: PlannedBy
+    """Has a planner choose within them."""
+
+
+@contextmanager
+def _budgets(wanted: CompiledQuery, environment: Environment, engine: QueryEngine) -> Iterator[_Budgeted]:
+    if not wanted.query.has_budgets:
+        yield _Budgeted(environment, engine, lambda planner: planner)
+        return
+    from pipelines.assembly.spending import spending  # what most queries do without
+    from pipelines.planning.within_budgets import WithinBudgets
+
+    found = spending(wanted, environment)
+    try:
+        paying, measures = replace(environment, engines=found.engines), found.measuring(wanted.dag.nodes, engine)
+        yield _Budgeted(paying, measures, lambda planner: WithinBudgets(planner, found.paid))
+    finally:
+        found.close()
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from operators.extensions import Extension
+from pipelines.query.budgets import NodeBudget
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.needs import Needs, named
 from serving.common.strict import Strict
@@ -112,12 +113,25 @@ class Node(Strict):
         return ()
 
 
+class NetworkNode(Node):
+    """The keys of nodes with networks."""
+
+    budget: NodeBudget | None = None
+    """The most that the node's models may cost in a day, wherever they run. Default: not bounded."""
+
+    @model_validator(mode="after")
+    def _has_a_network(self) -> NetworkNode:
+        if self.budget is not None and MOTION in self.models:
+            raise ValueError("budget: motion is no network, and its cost is not counted: remove the budget")
+        return self
+
+
 def takes_frame(node: NodeSpec) -> bool:
     """Whether the node works on the frame itself and makes the first objects."""
     return node.input is None or node.input.strip() == FRAME
 
 
-class DetectNode(Node):
+class DetectNode(NetworkNode):
     """Finds objects in the frame, or in the crop of each object that ``input`` selects."""
 
     task: Literal["detect"]
@@ -160,7 +174,7 @@ class TrackNode(Node):
     """1 - intersection over union of the predicted and the found box, up to which they may be the same object."""
 
 
-class RecogniseNode(Node):
+class RecogniseNode(NetworkNode):
     """Names something about each object: a class, or who it is."""
 
     task: Literal["recognise"]

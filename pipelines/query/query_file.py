@@ -22,6 +22,7 @@ from pipelines.query.nodes import (
     MOTION,
     NODE_TYPES,
     DetectNode,
+    NetworkNode,
     Node,
     NodeSpec,
     OwnNode,
@@ -196,6 +197,12 @@ class Query(Strict):
     def takes_exits(self) -> bool:
         """Whether exits may answer, wherever they were made: without a budget nothing proves them."""
         return self.learning.budget > 0 and any(map(takes_exits, self.nodes))
+
+    @property
+    def has_budgets(self) -> bool:
+        """Whether something of it may only cost so much in a day."""
+        of_nodes = (node.budget for node in self.nodes if isinstance(node, NetworkNode))
+        return any(each is not None for each in (*of_nodes, *(backend.budget for backend in self.backends.values())))
 
     @property
     def layout(self) -> Layout:

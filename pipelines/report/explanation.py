@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from operators.decision import FIRST_LISTED
 from operators.wire.schema import Attribute, DetailPlan, NodeDecision, NodePlan, Object, Result
+from pipelines.report.budget_text import BudgetFigures, budget_line
 
 DROPPED = {
     "queue_full": "its stream's queue was full",
@@ -20,9 +21,10 @@ BEFORE = ("capture",)
 """Stages that end before the time from capture to result begins."""
 
 
-def explain(result: Result, audits: Sequence[NodePlan] = ()) -> list[str]:
-    """Lines about one frame; ``audits``: those of its stream's shortcuts, at any time."""
-    return [*_frame(result), *_nodes(result), *_objects(result), *_audits(audits)]
+def explain(result: Result, audits: Sequence[NodePlan] = (), budgets: Sequence[BudgetFigures] = ()) -> list[str]:
+    """Lines about one frame; ``audits``: those of its stream's shortcuts, ``budgets``: the query's, at any time."""
+    said = [*_frame(result), *_nodes(result), *_objects(result), *_audits(audits)]
+    return [*said, *map(budget_line, budgets)]
 
 
 def _frame(result: Result) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import NodePlan, Result, from_json
+from pipelines.report.budget_text import BudgetFigures
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 
@@ -73,21 +74,30 @@ def _result(line: bytes, where: str) -> Result:
         raise BadInput(f"{where}: not a result ({error}); give a file that --out wrote") from None
 
 
+def budgets(report: Path) -> list[BudgetFigures]:
+    """The closing report's budgets; BadInput where it is no report."""
+    return _read(report).budgets
+
+
 def audits(report: Path, stream: str) -> list[NodePlan]:
     """The closing report's audits of a stream's shortcuts; BadInput where it is no report."""
-    try:
-        with report.open("rb") as file:
-            found = decode(file.read(LARGEST_BYTES + 1), _Report)
-    except OSError as error:
-        raise BadInput(f"{report}: cannot be read ({error.strerror})") from None
-    except Malformed as error:
-        raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
+    found = _read(report)
     why_not = {each.node: each.reason for each in found.specialization if each.stream == stream}
     plans = [_plan(each, report) for each in found.audits if each.get("stream") == stream]
     return [
         msgspec.structs.replace(each, reason=why_not.get(each.node)) if each.kind == "specialised" else each
         for each in plans
     ]
+
+
+def _read(report: Path) -> _Report:
+    try:
+        with report.open("rb") as file:
+            return decode(file.read(LARGEST_BYTES + 1), _Report)
+    except OSError as error:
+        raise BadInput(f"{report}: cannot be read ({error.strerror})") from None
+    except Malformed as error:
+        raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
 
 
 def _plan(audit: dict[str, Any], report: Path) -> NodePlan:
@@ -106,3 +116,4 @@ class _Specialization(msgspec.Struct):
 class _Report(msgspec.Struct):
     audits: list[dict[str, Any]] = []
     specialization: list[_Specialization] = []
+    budgets: list[BudgetFigures] = []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
+from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_report import (
     AuditReport,
@@ -20,6 +22,9 @@ from pipelines.report.run_report import (
 )
 from pipelines.report.static_objects import StaticObjects
 from pipelines.report.tracks import LookCounts, Tracks
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 DECODE_STAGES = ("capture", "decode")
 WAITING_STAGES = ("queue",)
@@ -46,6 +51,7 @@ class RunCounts(Observer):
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
         self._streams: defaultdict[str, _StreamCounts] = defaultdict(_StreamCounts)
+        self._budgets: dict[str, BudgetFigures] = {}
         self._failed_streams: dict[str, StreamFailure] = {}
         self._troubles: dict[str, StreamFailure] = {}
         """Why streams gave no frame when they were last heard of."""
@@ -84,6 +90,9 @@ class RunCounts(Observer):
             if found.track_id is not None:
                 self._tracks.see((result.stream, result.run, found.track_id), found.label)
 
+    def budget_stands(self, report: BudgetReport) -> None:
+        self._budgets[report.holder] = BudgetFigures.of(report)
+
     def report(
         self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[NodeTimeline] = ()
     ) -> RunReport:
@@ -110,6 +119,7 @@ class RunCounts(Observer):
             silent_streams=self._silent(),
             audits=[AuditReport(plan.stream, node) for plan in plans for node in plan.nodes],
             specialization=summaries(timelines, plans),
+            budgets=list(self._budgets.values()),
         )
 
     def _silent(self) -> dict[str, StreamFailure]:

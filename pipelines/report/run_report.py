@@ -10,6 +10,7 @@ import msgspec
 from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
+from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
 from specialization.timeline import Timeline
@@ -123,6 +124,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Who crossed the query's lines."""
     zones: list[ZoneReport] = []
     """Who entered its zones."""
+    budgets: list[BudgetFigures] = []
+    """The spending of the query's budgets."""
 
     def to_builtins(self) -> dict[str, Any]:
         """The object that ``--report`` writes."""

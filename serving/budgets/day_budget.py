@@ -12,9 +12,9 @@ A call's estimated cost is reserved before it is made, and its real cost paid af
         budget.pay(node, model, estimate, cost)
 
 A reservation of more than is left is refused, so that a day's budget is exceeded by no more than the errors of the
-estimates of calls in flight: who does not know a cost before reserves that of the dearest call so far. Nodes that say
-when they ``begin`` a frame share the day by Algorithm 4.1, and are refused also what their share does not cover; a
-caller that never says so, such as one that is asked seldom, is bounded by the day alone. ``close`` gives back what was
+estimates of calls in flight: who does not know a cost before reserves that of the dearest call so far. Nodes whose
+calls ``begin`` share the day by Algorithm 4.1, and are refused also what their share does not cover; a caller that
+never says so, such as one that is asked seldom, is bounded by the day alone. ``close`` gives back what was
 not spent. All is called on one thread, and nothing waits.
 """
 
@@ -74,17 +74,19 @@ class DayBudget:
         """The end of the day."""
         return self.terms.day.end(self._day)
 
-    def begins(self, node: str, now_s: float, dearest: float) -> float:
-        """A node is about to run for a frame, which is a request; returns what it may cost.
+    def may_cost(self, node: str, now_s: float, dearest: float) -> float:
+        """The most that a call of the node may cost, if it is made now.
 
         ``dearest``: the cost of a call of the dearest of its models, for which a node can save in any case.
         """
+        return min(self._purse(node, now_s, dearest), self.left)
+
+    def begins(self, node: str, now_s: float, dearest: float) -> float:
+        """A node is about to make a call, which is a request; returns what it may cost."""
         spender = self._spender(node, now_s)
+        spender.saved = self._purse(node, now_s, dearest)
         spender.frequency.asked(now_s)
-        left, share = self.left, self._share(node, now_s)
-        most = max(SAVED_REQUESTS * share, dearest)
-        spender.saved = max(saved(spender.saved, share, most), -most)
-        return min(spender.saved, left)
+        return min(spender.saved, self.left)
 
     def loaded(self, node: str, cost: float, now_s: float) -> None:
         """A network of a node was loaded, which costs so much each time."""
@@ -146,8 +148,15 @@ class DayBudget:
         """A query's nodes are few, and known before it runs."""
         return self._spenders.setdefault(node, _Spender(Frequency(now_s)))
 
+    def _purse(self, node: str, now_s: float, dearest: float) -> float:
+        """A node's savings with the share of one more request; debts are bounded as savings are."""
+        spender = self._spender(node, now_s)
+        share = self._share(node, now_s)
+        most = max(SAVED_REQUESTS * share, dearest)
+        return max(saved(spender.saved, share, most), -most)
+
     def _share(self, node: str, now_s: float) -> float:
-        requesters = {name: _requester(each, now_s) for name, each in self._spenders.items()}
+        requesters = {name: _requester(each, now_s, name == node) for name, each in self._spenders.items()}
         one = requesters.pop(node)
         return per_request(self.left, self.terms.day.left_s(self._now()), one, list(requesters.values()))
 
@@ -160,7 +169,7 @@ class DayBudget:
 
     def _settle(self, change: float) -> BudgetStanding:
         told, self._untold, self._settled = self._untold, {}, self._now()
-        return self._ledger.settle(self.terms.holder, self._day, change, self.terms.per_day.value, told)
+        return self._ledger.settle(self.terms.key, self._day, change, self.terms.per_day.value, told)
 
     def _turn(self) -> None:
         """Begin the next day once it has come; a clock that is set back changes nothing."""
@@ -180,5 +189,6 @@ class DayBudget:
         return abs((now - self._settled).total_seconds()) >= ASKED_AGAIN_S
 
 
-def _requester(spender: _Spender, now_s: float) -> Requester:
-    return Requester(spender.frequency.at(now_s), spender.load_cost, now_s - spender.loaded_at_s)
+def _requester(spender: _Spender, now_s: float, asks: bool) -> Requester:
+    """``asks``: one request more than were made."""
+    return Requester(spender.frequency.at(now_s, asks), spender.load_cost, now_s - spender.loaded_at_s)

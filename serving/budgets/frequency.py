@@ -32,10 +32,10 @@ class Frequency:
         self.count = self._decayed(now_s) + requests
         self.at_s = now_s
 
-    def at(self, now_s: float) -> float:
-        """The frequency now."""
+    def at(self, now_s: float, more: float = 0.0) -> float:
+        """The frequency now; ``more``: with so many requests more."""
         passed_s = max(now_s - self.since_s, LEAST_S)
-        return self._decayed(now_s) / (HORIZON_S * (1 - exp(-passed_s / HORIZON_S)))
+        return (self._decayed(now_s) + more) / (HORIZON_S * (1 - exp(-passed_s / HORIZON_S)))
 
     def _decayed(self, now_s: float) -> float:
         return self.count * exp(-max(now_s - (self.since_s if self.at_s is None else self.at_s), 0.0) / HORIZON_S)

@@ -32,19 +32,31 @@ class NodeSpending:
     """Draws on the budgets by holder: ``node NAME`` and ``backend NAME``."""
 
     def __init__(
-        self, node: str, models: Mapping[str, str | None], budgets: Mapping[str, DayBudget], work_of: WorkOf
+        self,
+        node: str,
+        models: Mapping[str, str | None],
+        budgets: Mapping[str, DayBudget],
+        work_of: WorkOf,
+        has_share: bool = True,
     ) -> None:
-        """``models``: the backend of each, best model first; None for those of this machine."""
+        """``models``: the backend of each, best model first; None for those of this machine.
+
+        ``has_share``: whether calls get shares of the day; else they are bounded by the day alone.
+        """
+        self._has_share = has_share
         self.node, self._models, self._work_of = node, models, work_of
         self._drawn = {model: _drawn(node, backend, budgets) for model, backend in models.items()}
+        self._budgets = list({id(each): each for drawn in self._drawn.values() for each in drawn}.values())
         self._pictures = 1.0
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it draws on any budget."""
+        return bool(self._budgets)
+
     def paid(self, now_s: float) -> dict[str, float]:
-        """The node is about to run for a frame: for how many pictures each model is paid; infinite: for any number."""
-        each_once = {id(budget): budget for budgets in self._drawn.values() for budget in budgets}
-        may_cost = {
-            place: budget.begins(self.node, now_s, self._dearest(budget)) for place, budget in each_once.items()
-        }
+        """For how many pictures each model is paid now; infinite: for any number."""
+        may_cost = {id(budget): budget.may_cost(self.node, now_s, self._dearest(budget)) for budget in self._budgets}
         cheapest = self.cheapest()
         return {
             model: min((self._most(model, each, may_cost[id(each)]) for each in budgets), default=inf)
@@ -53,9 +65,14 @@ class NodeSpending:
             for model, budgets in self._drawn.items()
         }
 
-    def reserve(self, model: str, pictures: int) -> list[Charge]:
-        """Set aside what a call may cost; ``pay`` must follow. BudgetSpent where a budget does not pay for it."""
+    def reserve(self, model: str, pictures: int, now_s: float) -> list[Charge]:
+        """Set aside what a call may cost; ``pay`` must follow. BudgetSpent where a budget does not pay for it.
+
+        Each call is a request in the sense of Algorithm 4.1, whichever model it is for.
+        """
         self._pictures += NEWEST * (pictures - self._pictures)
+        for budget in self._budgets if self._has_share else ():
+            budget.begins(self.node, now_s, self._dearest(budget))
         is_free, charges = model == self.cheapest(), list[Charge]()
         for budget in self._drawn.get(model, ()):
             estimate = 0.0 if is_free else self._cost(model, budget, pictures)
@@ -69,6 +86,13 @@ class NodeSpending:
         """Pay for a call that was made; None: it was not."""
         for budget, estimate in charges:
             budget.pay(self.node, model, estimate, 0.0 if work is None else _price(budget, work))
+
+    def loaded(self, model: str, work: CallWork, now_s: float) -> None:
+        """Pay for loading a model, which is expected to come again as often as it did."""
+        for budget in self._drawn.get(model, ()):
+            cost = _price(budget, work)
+            budget.pay(self.node, model, 0.0, cost)
+            budget.loaded(self.node, cost, now_s)
 
     def cheapest(self) -> str | None:
         """The model of this machine that costs least, of equal ones the last; None where all are elsewhere."""

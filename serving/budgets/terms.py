@@ -49,6 +49,11 @@ class BudgetTerms:
     prices: Prices
     day: DayRule
 
+    @property
+    def key(self) -> str:
+        """Names it in a ledger: what was spent in one unit is nothing in another."""
+        return f"{self.holder} ({self.per_day.unit})"
+
     def __str__(self) -> str:
         return f"{self.per_day} a day of {self.holder}"
 

@@ -113,6 +113,8 @@ class ModelCard(Strict):
     min_similarity: Share = 0.4
     """For an embedder: the cosine above which two pictures show the same thing."""
     max_batch: int | None = Field(default=None, gt=0)
+    joules: float | None = Field(default=None, gt=0, le=1e6)
+    """The energy of one picture, for budgets on machines that do not measure it."""
     accuracy: tuple[Accuracy, ...] = ()
 
     @property

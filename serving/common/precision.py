@@ -1,11 +1,8 @@
-"""The number formats that a network may be computed in, and on what; without numpy, which mistyped queries avoid."""
+"""The number formats that a network may be computed in; without numpy, which a mistyped query does without."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 Precision = Literal["fp32", "bf16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "int8")
-Device = Literal["auto", "cpu", "cuda"]
-DEVICES: tuple[Device, ...] = get_args(Device)
-"""``auto``: a GPU where one can be used; ``cuda``: nowhere else."""

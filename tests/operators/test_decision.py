@@ -53,3 +53,27 @@ def test_where_nobody_may_answer_the_decision_stays() -> None:
     plan = Decision("large", ladder=LADDER)
     assert plan.chosen_for(1, lambda model: False) == replace(plan, objects=1)
     assert not plan.fits(1, lambda model: False)
+
+
+def paying(**paid: float) -> Decision:
+    return Decision("large", ladder=[rung._replace(paid=paid.get(rung.model, rung.paid)) for rung in LADDER])
+
+
+@pytest.mark.parametrize(
+    ("plan", "objects", "barred", "variant", "why", "unproven"),
+    [
+        (paying(large=2), 2, "", "large", "has time for 3 objects, 2 to look at", False),
+        (paying(large=1), 2, "", "middle", "the budget pays large for 1 objects, 2 to look at", False),
+        (paying(large=0, middle=0), 1, "", "small", "the budget pays middle for 0 objects, 1 to look at", False),
+        (paying(large=0), 9, "", "small", "has time for 40 objects, 9 to look at; middle for 8", False),
+        (paying(large=0, middle=0), 41, "", "small", "no model has time for 41: the fastest answers", False),
+        (paying(large=0), 1, "middle small", "middle", "the budget pays large for 0 objects, 1 to look at", True),
+        (paying(large=0, middle=0, small=0), 1, "small", "large", "has time for 3 objects, 1 to look at", False),
+    ],
+)
+def test_a_model_that_a_budget_does_not_pay_for_is_passed_over_for_an_unproven_one_at_last(
+    plan: Decision, objects: int, barred: str, variant: str, why: str, unproven: bool
+) -> None:
+    found = plan.chosen_for(objects, lambda model: model not in barred.split())
+    assert (found.variant, found.why, found.unproven) == (variant, why, unproven)
+    assert found.proving == set(barred.split()) - {variant}

@@ -114,7 +114,7 @@ class DetectVariants:
             return replace(decision, variant=self._oracle, ladder=()), {}
         decision = decision.chosen_for(1, partial(self._may_answer, stream))
         barred = decision.proving
-        if decision.variant in self._keys and not self._may_answer(stream, decision.variant):
+        if decision.variant in self._keys and not (decision.unproven or self._may_answer(stream, decision.variant)):
             barred |= {decision.variant}
             decision = replace(decision, variant=self._oracle)
         return decision, {model: self._barred_by(stream, model) for model in sorted(barred)}

@@ -26,7 +26,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult, RowPolicy
-from serving.errors import SluiceError, TooLate
+from serving.errors import BudgetSpent, SluiceError, TooLate
 
 if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse
@@ -124,7 +124,7 @@ class NodeExits:
         """Append a look to every region; None where the cut oracle fails."""
         try:
             result = await self.cut.run(self.crops(frame, regions), plan.policy, call.urgency)
-        except TooLate:
+        except (TooLate, BudgetSpent):
             raise
         except SluiceError as error:
             self.cut.failed(error)

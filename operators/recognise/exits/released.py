@@ -18,7 +18,7 @@ from operators.recognise.exits.node_exits import ExitLooks, LookPlan, NodeExits,
 from operators.recognise.objects.late_looks import NotLooked
 from serving.common.tensors import Array
 from serving.engines.exits import ExitResult
-from serving.errors import SluiceError, TooLate
+from serving.errors import BudgetSpent, SluiceError, TooLate
 
 
 class ReleasedLooks:
@@ -59,7 +59,7 @@ class ReleasedLooks:
         """Answer at the network's end; None where it failed."""
         try:
             give(regions, await run)
-        except TooLate:
+        except (TooLate, BudgetSpent):
             raise
         except SluiceError as error:
             self._exits.cut.failed(error)

@@ -12,7 +12,7 @@ from pipelines.commands import options
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.terminal import say
 from pipelines.report.explanation import explain
-from pipelines.report.recorded import Sought, audits, results
+from pipelines.report.recorded import Sought, audits, budgets, results
 from pipelines.settings import broker_settings
 from serving.errors import BadInput
 
@@ -23,7 +23,7 @@ FILE = click.Path(path_type=Path)
 @click.argument("file", metavar="[RESULTS]", type=FILE, required=False)
 @click.option("--frame", "seq", type=click.IntRange(min=0), required=True, metavar="N", help="The frame's `seq`.")
 @click.option("--stream", metavar="ID", help="Of this stream; needed where several have such a frame.")
-@click.option("--report", type=FILE, metavar="FILE", help="The run's closing report, for what its audits found.")
+@click.option("--report", type=FILE, metavar="FILE", help="The run's closing report, for its audits and budgets.")
 @options.broker
 @options.prefix
 def command(
@@ -42,7 +42,7 @@ def command(
             raise BadInput("give RESULTS or --broker, not both")
         found = _from_file(file, seq, stream)
         known = [] if report is None else audits(report, found.stream)
-    say("\n".join(explain(found, known)))
+    say("\n".join(explain(found, known, [] if report is None else budgets(report))))
 
 
 def _from_file(file: Path, seq: int, stream: str | None) -> Result:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from operators.observer import Observer
 from operators.wire.schema import BoundingBox, Counts, Event, Result, StreamPlan, StreamStatus
@@ -14,6 +14,10 @@ from operators.zones.layout import NOTHING
 from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
+from pipelines.report.budget_text import BudgetFigures, budget_line
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 MOST_STREAMS = 256
 
@@ -32,6 +36,8 @@ class Board(Observer):
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
         self._states: dict[str, StreamStatus] = {}
         self._plans: dict[str, StreamPlan] = {}
+        self._budgets: dict[str, str] = {}
+        """A line about each, by holder."""
 
     @property
     def streams(self) -> int:
@@ -52,6 +58,9 @@ class Board(Observer):
         if isinstance(event, Event) and event.stream in self._figures:
             self._figures[event.stream].sightings.passed(event)
 
+    def budget_stands(self, report: BudgetReport) -> None:
+        self._budgets[report.holder] = budget_line(BudgetFigures.of(report))
+
     def in_state(self, status: StreamStatus) -> None:
         self._of(status.stream)
         self._states[status.stream] = status
@@ -66,7 +75,8 @@ class Board(Observer):
 
     def wall(self) -> dict[str, Any]:
         now_s = self._now()
-        return {"tiles": [self._tile(stream, now_s) for stream in sorted(self._figures)]}
+        tiles = [self._tile(stream, now_s) for stream in sorted(self._figures)]
+        return {"tiles": tiles, "budgets": list(self._budgets.values())}
 
     def stream(self, stream: str) -> dict[str, Any] | None:
         """One stream in full; None where it is not known."""

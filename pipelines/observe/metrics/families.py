@@ -81,6 +81,10 @@ NOTIFICATIONS = Family(
     "sluice_notifications", "counter", ("sink", "outcome"), "Notifications, by sink and by how their delivery ended."
 )
 SINK_WAITING = Family("sluice_sink_waiting_messages", "gauge", ("sink",), "Events and states that wait for a sink.")
+BUDGET_SPENT = Family(
+    "sluice_budget_spent", "counter", ("budget", "model", "unit"), "What this process has spent of a day's budget."
+)
+BUDGET_LEFT = Family("sluice_budget_left", "gauge", ("budget", "unit"), "What is left of a day's budget.")
 LEFT_OUT = Family(
     "sluice_metrics_left_out",
     "counter",
@@ -144,7 +148,7 @@ BACKEND_PICTURES = Family("sluice_backend_pictures_in_flight", "gauge", (), "Pic
 RECORDED = (
     *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
     *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, SINK_WAITING),
-    *(HEALTHY, LEFT_OUT, BUILD),
+    *(BUDGET_SPENT, BUDGET_LEFT, HEALTHY, LEFT_OUT, BUILD),
 )
 """Kept up to date as things happen."""
 STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
@@ -16,6 +16,9 @@ from pipelines.observe.metrics import families
 from pipelines.observe.metrics.causes import cause_word
 from pipelines.observe.metrics.families import RECORDED, Family
 from pipelines.observe.metrics.tallies import SHARED, Figure, Histogram, StreamNames, Tallies
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 NETWORK = (families.NETWORK_S, families.NETWORK_ITEMS, families.NETWORK_BATCHES)
 Key = tuple[Family, tuple[str, ...]]
@@ -132,6 +135,12 @@ class MetricsRecorder(Observer):
 
     def sink_checked(self, sink: str, waiting: int) -> None:
         self._tallies.at(families.SINK_WAITING, sink).value = waiting
+
+    def budget_stands(self, report: BudgetReport) -> None:
+        """See ``Observer``. Budgets are few, and the models that are told apart are bounded."""
+        self._tallies.at(families.BUDGET_LEFT, report.holder, report.unit).value = report.left
+        for model, spent in report.spent.items():
+            self._tallies.at(families.BUDGET_SPENT, report.holder, model, report.unit).value = spent
 
     def stream_dropped(self, stream: str) -> None:
         for key in list(self._streams.get(stream, ())):

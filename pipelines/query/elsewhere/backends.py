@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from pipelines.query.budgets import BackendBudget
 from pipelines.query.secret_places import Placeholder, read_secret
 from serving.common.strict import Strict
 from serving.remote.endpoint.terms import ON_ENDPOINT
@@ -71,6 +72,8 @@ class BackendSpec(Strict):
     """The longest that a call may take; streams with ``overload: drop_late`` give up at their deadline."""
     in_flight: int = Field(default=32, ge=1, le=MOST_IN_FLIGHT)
     """The most calls that are under way at once; further ones wait."""
+    budget: BackendBudget | None = None
+    """The most that all nodes may spend there in a day. Default: not bounded."""
 
 
 BackendName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]

@@ -8,6 +8,7 @@ import grpc
 import grpc.aio
 
 from serving.common.tensors import Array
+from serving.common.wire_use import counted
 from serving.errors import Malformed
 from serving.remote.client.calls import AnotherNetwork
 from serving.remote.client.remote_model import RemoteModel
@@ -57,7 +58,15 @@ class InferenceCall:
     async def _ask(
         self, server: ServerChannel, place: SharedPlace | None, timeout_s: float, now_s: float
     ) -> pb.ModelInferResponse:
-        return await server.ask(MODEL_INFER, self._question(place, now_s), timeout_s)
+        question, use = self._question(place, now_s), counted()
+        is_away = server.regions is None
+        if use is not None:
+            use.calls += 1
+            use.bytes += question.ByteSize() if is_away else 0
+        answer = await server.ask(MODEL_INFER, question, timeout_s)
+        if use is not None and is_away:
+            use.bytes += answer.ByteSize()
+        return answer
 
     def _question(self, place: SharedPlace | None, now_s: float) -> pb.ModelInferRequest:
         question = pb.ModelInferRequest(model_name=self.model.served)

@@ -11,6 +11,7 @@ from typing import Literal
 import aiohttp
 
 from serving.common.retry_after import asked_for_s
+from serving.common.wire_use import called
 from serving.errors import Unavailable
 from serving.remote.endpoint.reply import LARGEST_BYTES
 
@@ -60,6 +61,8 @@ class EndpointConnection:
                 method, f"{self._url}{path}", data=body, headers=self._headers(), allow_redirects=False
             ) as answer:
                 data = await _read(answer.content)
+                if body is not None:
+                    called(len(body), len(data))
                 return EndpointAnswer(answer.status, asked_for_s(answer.headers.get("Retry-After"), time.time()), data)
         except aiohttp.ConnectionTimeoutError:
             raise NotReached("no connection in time") from None

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pipelines.query.budgets import BackendBudget, NodeBudget
 from serving.budgets.prices import Prices
 from serving.budgets.terms import BudgetTerms
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
 
 def terms(given: BackendBudget) -> BudgetTerms:
@@ -75,3 +76,16 @@ def test_a_budget_that_cannot_be_counted_is_refused_with_what_to_do(
     with pytest.raises(ValidationError) as error:
         kind(**given)
     assert said in str(error.value)
+
+
+def test_a_node_of_a_query_has_one_and_what_runs_no_network_has_none() -> None:
+    limit = {"per_day": "500 calls"}
+    assert query(DETECT, TRACK, TYPE | {"budget": limit}).has_budgets
+    assert not query(DETECT, TRACK, TYPE).has_budgets
+    gpu = {"url": "grpc://gpu-1:8001"}
+    assert query(DETECT, TRACK, TYPE, backends={"gpu": gpu | {"budget": limit}}).has_budgets
+    assert not query(DETECT, TRACK, TYPE, backends={"gpu": gpu}).has_budgets
+    with pytest.raises(ValidationError, match="motion is no network"):
+        query(DETECT | {"budget": limit}, TRACK, TYPE)
+    with pytest.raises(ValidationError, match="budget"):
+        query(DETECT, TRACK | {"budget": limit}, TYPE)

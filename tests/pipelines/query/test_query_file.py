@@ -139,7 +139,8 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ":12: streams[2].overload: is 'drop_oldst'; did you mean 'drop_oldest'? allowed: block, drop_oldest, drop_late",
         ":14: nodes[0].model: is missing",
         ":14: nodes[0].modle: unknown key; did you mean 'model'? "
-        "allowed: name, task, model, input, when, detail, detail_cost, min_confidence, labels, max_objects, motion",
+        "allowed: name, budget, task, model, input, when, detail, detail_cost, min_confidence, labels, max_objects, "
+        "motion",
         ":15: nodes[1].task: is 'trak'; did you mean 'track'? allowed: detect, track, recognise",
         ":16: nodes[2].task: is missing; allowed: detect, track, recognise",
         ":21: nodes[3].model: given twice, first in line 20",

@@ -46,14 +46,14 @@ def spending(*budgets: DayBudget, models: Mapping[str, str | None] = MODELS) -> 
 
 def test_without_budgets_all_is_paid() -> None:
     assert spending().paid(0.0) == {"large on gpu": inf, "large": inf, "small": inf}
-    assert spending().reserve("large on gpu", 3) == []
+    assert spending().reserve("large on gpu", 3, 0.0) == []
 
 
 def test_a_backend_s_budget_bounds_its_models_and_no_others() -> None:
     gpu = budget("backend gpu", "100000 calls", clock := Clock())
     node = spending(gpu)
     assert node.paid(0.0) == {"large on gpu": inf, "large": inf, "small": inf}, "a call carries any number of pictures"
-    node.pay("large on gpu", node.reserve("large on gpu", 5), CallWork(calls=1, processor_s=9.0))
+    node.pay("large on gpu", node.reserve("large on gpu", 5, 0.0), CallWork(calls=1, processor_s=9.0))
     assert gpu.report().spent == {"large on gpu": 1.0}
     assert node.paid(clock.now_s)["large on gpu"] == 0.0, "the share of two frames is not there yet"
 
@@ -71,13 +71,13 @@ def test_a_node_s_own_budget_pays_for_work_here_and_its_cheapest_model_is_never_
     paid = node.paid(0.0)
     assert (paid["large"], paid["small"]) == (0.0, inf)
     with pytest.raises(BudgetSpent, match=r"0\.001 Wh a day of node vehicle"):
-        node.reserve("large", 1)
+        node.reserve("large", 1, 0.0)
     for _ in range(100):
-        node.pay("small", node.reserve("small", 1), CallWork(processor_s=0.01))
+        node.pay("small", node.reserve("small", 1, 0.0), CallWork(processor_s=0.01))
     assert energy.left == 0.0
     assert energy.report().spent == {"small": pytest.approx(100 * 0.01 * 20 / 3600)}
     with pytest.raises(BudgetSpent, match="is spent until 2026-06-02 00:00 UTC"):
-        node.reserve("large", 1)
+        node.reserve("large", 1, 0.0)
 
 
 def test_a_model_elsewhere_alone_is_refused_once_the_day_is_spent() -> None:
@@ -86,7 +86,7 @@ def test_a_model_elsewhere_alone_is_refused_once_the_day_is_spent() -> None:
     assert node.cheapest() is None
     assert node.paid(0.0)["large on gpu"] == 0.0
     with pytest.raises(BudgetSpent):
-        node.reserve("large on gpu", 1)
+        node.reserve("large on gpu", 1, 0.0)
 
 
 def test_what_one_budget_refuses_is_given_back_to_the_other() -> None:
@@ -95,7 +95,7 @@ def test_what_one_budget_refuses_is_given_back_to_the_other() -> None:
     for second in range(10):
         node.paid(float(second))
     with pytest.raises(BudgetSpent, match="backend gpu"):
-        node.reserve("large on gpu", 1)
+        node.reserve("large on gpu", 1, 0.0)
     assert own.left == 1000.0
 
 
@@ -105,8 +105,9 @@ def test_two_nodes_share_the_budget_of_a_backend_and_do_not_exceed_it() -> None:
     for second in range(0, 86_400, 10):
         clock.now_s = float(second)
         for node in nodes:
-            if node.paid(clock.now_s)["large on gpu"] >= 1:
-                node.pay("large on gpu", node.reserve("large on gpu", 1), CallWork(calls=1))
-                calls += 1
+            model = next(model for model, most in node.paid(clock.now_s).items() if most >= 1)
+            is_remote = model == "large on gpu"
+            node.pay(model, node.reserve(model, 1, clock.now_s), CallWork(calls=is_remote))
+            calls += is_remote
     assert 980 <= calls <= 1000
     assert gpu.report().spent == {"large on gpu": calls}

@@ -10,7 +10,8 @@ export class Wall {
     this.cards = new Map();
     this.list = el("ul", { class: "wall" });
     this.empty = el("p", { class: "empty", hidden: "" }, "No stream has been heard of yet. Streams appear here with their first frame.");
-    this.node = el("div", {}, el("h1", { class: "unseen" }, "All streams"), this.empty, this.list);
+    this.budgets = el("div", { hidden: "" });
+    this.node = el("div", {}, el("h1", { class: "unseen" }, "All streams"), this.empty, this.list, this.budgets);
   }
 
   update(view) {
@@ -29,6 +30,15 @@ export class Wall {
     if (order.some((node, place) => this.list.children[place] !== node)) this.list.replaceChildren(...order);
     this.list.className = `wall ${density(order.length)}`;
     this.empty.hidden = order.length > 0;
+    this.spent(view.budgets ?? []);
+  }
+
+  // What was spent of the day's budgets, and on what.
+  spent(lines) {
+    this.budgets.hidden = lines.length === 0;
+    while (this.budgets.children.length > lines.length) this.budgets.lastChild.remove();
+    while (this.budgets.children.length < lines.length) this.budgets.append(el("p", { class: "line small soft" }));
+    lines.forEach((line, place) => setText(this.budgets.children[place], line));
   }
 
   picture(frame) {

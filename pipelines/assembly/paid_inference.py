@@ -1,0 +1,103 @@
+"""The engine of a node that draws on budgets: each request is reserved before it is made, and paid by what it took."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from numpy.typing import NDArray
+
+from operators.inference import Inference
+from pipelines.assembly.call_works import CallWorks
+from serving.budgets.node_spending import NodeSpending
+from serving.catalogue.cards import ModelCard
+from serving.common.clock import Clock
+from serving.common.wire_use import counting
+from serving.engines.exits import RowPolicy
+from serving.graphs.surgery.sizes import Size
+from serving.scheduling.requests import Urgency
+
+
+class NodePurse:
+    """Pays for the calls of a node, by any name of its models."""
+
+    def __init__(
+        self, spending: NodeSpending, works: CallWorks, autos: Mapping[str, Sequence[str]], clock: Clock
+    ) -> None:
+        """``autos``: by the name of a model that may be anywhere, its names at its places, this machine's first."""
+        self.spending, self.works, self._autos, self._clock = spending, works, autos, clock
+
+    @property
+    def now_s(self) -> float:
+        return self._clock.monotonic_s()
+
+    def paid(self, now_s: float) -> Mapping[str, float]:
+        """For how many pictures each listed model is paid; one that may be anywhere, at one of its places."""
+        found = self.spending.paid(now_s)
+        return found | {auto: max(found[name] for name in names) for auto, names in self._autos.items()}
+
+    def place_of(self, model: str, wanted: str) -> str:
+        """The name at the wanted place of a model, or at another one that is paid for."""
+        if model not in self._autos:
+            return wanted
+        found = self.spending.paid(self.now_s)
+        if found.get(wanted, inf) >= 1:
+            return wanted
+        return next((name for name in self._autos[model] if found.get(name, inf) >= 1), wanted)
+
+
+class PaidInference:
+    """Asks another engine; an ``Inference``. Used from one event loop."""
+
+    def __init__(self, engine: Inference, purse: NodePurse, paid: Callable[[], None]) -> None:
+        """``paid`` is called after each request."""
+        self._engine, self._purse, self._paid = engine, purse, paid
+        self._listed: dict[str, str] = {}
+        """By the name of a model that is cut, the name that the query lists."""
+
+    def card(self, model: str) -> ModelCard:
+        return self._engine.card(model)
+
+    def place_of(self, model: str) -> str:
+        return self._purse.place_of(model, self._engine.place_of(model))
+
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        return await self._engine.fitted(model, width, height, detail)
+
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        name = self._engine.add_cuts(model, cuts)
+        self._listed[name] = model
+        return name
+
+    async def load(self, model: str) -> float:
+        """See ``Inference``; loading is paid as well, and never refused."""
+        took_s = await self._engine.load(model)
+        if took_s > 0:
+            work = self._purse.works.of_seconds(took_s)
+            self._purse.spending.loaded(self._listed.get(model, model), work, self._purse.now_s)
+        return took_s
+
+    async def infer(
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
+    ) -> list[NDArray[Any]]:
+        """See ``Inference``; raises BudgetSpent where a budget does not pay for it."""
+        purse, listed, ran = self._purse, self._listed.get(model, model), 0
+        charges = purse.spending.reserve(listed, len(batch), purse.now_s)
+        with counting() as use:
+            try:
+                answer = await self._engine.infer(model, batch, urgency, early, policy)
+                ran = len(batch)
+                return answer
+            finally:
+                purse.spending.pay(listed, charges, purse.works.of_call(model, ran, use))
+                self._paid()
+
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        return self._engine.processor_s(model, shape)
