@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.settings import cache_dir, model_dirs, model_memory, time_limits
+from pipelines.settings import cache_dir, device, model_dirs, model_memory, time_limits
 from serving.catalogue.lookup import Catalogue, search_path
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.remote.endpoint.terms import is_endpoint
@@ -52,9 +52,11 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
 
 
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
-    """Runs them as the environment says; not yet started."""
+    """Runs them as the environment says; not yet started. BadInput where that cannot be."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
+    from serving.engines.execution_device import use
     from serving.scheduling.limits import NetworkBounds
 
+    use(device())
     bounds = NetworkBounds(model_memory(), time=time_limits())
     return Backend(known, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)

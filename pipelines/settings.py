@@ -8,6 +8,7 @@
 | ``SLUICE_MODEL_MEMORY`` | what loaded models may take together, as ``2GiB``; without it they all stay loaded |
 | ``SLUICE_DECODED_MEMORY`` | what decoded frames may take together, as ``2GiB``; default: a quarter of the memory |
 | ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
+| ``SLUICE_DEVICE`` | what runs networks: ``auto`` (a GPU where one can be used, default), ``cpu``, ``cuda`` (or fail) |
 | ``SLUICE_HWACCEL`` | what decodes video: ``none`` (software, default), ``auto``, or a device, as ``cuda`` |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
 | ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
@@ -33,6 +34,7 @@ from typing import Any
 
 from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from pipelines.process.machine_memory import machine_memory_bytes
+from serving.common.precision import DEVICES, Device
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
 from serving.scheduling.limits import TimeLimits
@@ -142,6 +144,12 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
     if match is None or float(match["seconds"]) == 0:
         raise BadInput(f"SLUICE_MODEL_TIMEOUT is {given!r}: give a number of seconds above 0, such as 60")
     return TimeLimits(float(match["seconds"]))
+
+
+def device(environ: Mapping[str, str] = os.environ) -> Device:
+    """The device that runs networks, from ``SLUICE_DEVICE``; raises ``BadInput``."""
+    wanted = _choice(environ, "SLUICE_DEVICE", DEVICES, "auto")
+    return next(each for each in DEVICES if each == wanted)
 
 
 def hwaccel(environ: Mapping[str, str] = os.environ) -> str:

@@ -41,7 +41,8 @@ class Setting:
         query = case.query(self.recogniser, {"answer": self.answer, **node}, {"accuracy": self.accuracy})
         directories = [ready(MIDDLE, DEAR)]
         if case.detector == NANO:
-            models(NANO, folder.parent / "models")
+            if not (folder.parent / "models").exists():
+                models(NANO, folder.parent / "models")
             directories.append(folder.parent / "models")
         return Asked(folder, query, directories)
 

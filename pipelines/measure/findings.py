@@ -28,10 +28,10 @@ class Machine:
     """The processor's, as Linux names them; empty where they are not known."""
     versions: dict[str, str]
     """Versions of installed packages, by name."""
-    providers: tuple[str, ...]
-    """The execution providers of ONNX Runtime."""
     gpu: str | None
     """The name of an NVIDIA GPU."""
+    why_not_on_gpu: str | None
+    """Why networks do not run on it, as half a sentence; None where they do, or there is none."""
     codecs: frozenset[str]
     models: int
     """That are here and whole."""
@@ -103,12 +103,11 @@ def _precisions(machine: Machine) -> MachineFinding:
 
 
 def _gpu(machine: Machine) -> MachineFinding:
-    usable = "CUDAExecutionProvider" in machine.providers
     if machine.gpu is None:
         return MachineFinding("GPU", "ok", "none; networks run on the processor")
-    if usable:
+    if machine.why_not_on_gpu is None:
         return MachineFinding("GPU", "ok", f"{machine.gpu}, by ONNX Runtime")
-    return MachineFinding("GPU", "missing", f"{machine.gpu} is here, but this ONNX Runtime cannot use it", GPU_INSTALL)
+    return MachineFinding("GPU", "missing", f"{machine.gpu} is here, but {machine.why_not_on_gpu}", GPU_INSTALL)
 
 
 def _decoders(machine: Machine) -> Iterator[MachineFinding]:

@@ -14,7 +14,6 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.threads import usable_cores
 from serving.common.versions import versions_of
 from serving.errors import ModelError
-from serving.silence import silent
 
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "openvino")
 ASK_S = 10.0
@@ -25,14 +24,15 @@ def this_machine(known: Catalogue, broker: str | None = None, refusal: str | Non
     """Look at everything but the broker, of which the caller knows; takes a second or two."""
     name, flags = _processor()
     whole, faulty = _models(known)
+    gpu = _gpu()
     return Machine(
         processor=name,
         cores=usable_cores(),
         memory_bytes=machine_memory_bytes(),
         flags=flags,
         versions=versions_of(PACKAGES),
-        providers=_providers(),
-        gpu=_gpu(),
+        gpu=gpu,
+        why_not_on_gpu=None if gpu is None else _why_not_on_gpu(),
         codecs=_codecs(),
         models=whole,
         faulty=tuple(faulty),
@@ -53,13 +53,12 @@ def _processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]
     return said.get("model name") or platform.machine(), frozenset(flags.split())
 
 
-def _providers() -> tuple[str, ...]:
+def _why_not_on_gpu() -> str | None:
     try:
-        with silent():
-            import onnxruntime
+        from serving.engines.execution_device import why_not_on_gpu
     except ImportError:
-        return ()
-    return tuple(onnxruntime.get_available_providers())
+        return "ONNX Runtime is not installed"
+    return why_not_on_gpu()
 
 
 def _gpu() -> str | None:

@@ -16,6 +16,7 @@ from serving.common.explain import first_line
 from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
+from serving.engines.execution_device import CPU, opened, providers
 from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
@@ -53,7 +54,7 @@ class OnnxRuntimeEngine(SegmentChain):
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
         self._threads, self._providers = threads, providers(precision)
-        self._on_cpu = [name for name, _ in self._providers] == ["CPUExecutionProvider"]
+        self._on_cpu = [name for name, _ in self._providers] == [CPU]
         self._may_cut = precision == "fp32" and self._on_cpu
         self._optimised = False
 
@@ -69,7 +70,7 @@ class OnnxRuntimeEngine(SegmentChain):
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         elif self._on_cpu:
             segment = with_pooled_input(segment)
-        return OnnxRuntimeSegment(ort.InferenceSession(segment, options, providers=self._providers))
+        return OnnxRuntimeSegment(opened(self._name, segment, options, self._providers))
 
     @contextmanager
     def one_run(self) -> Iterator[RunOptions]:
@@ -158,7 +159,7 @@ def _optimised(model: bytes) -> bytes:
     with TemporaryDirectory(prefix="sluice-") as folder:
         options = session_options(1)
         options.optimized_model_filepath = str(Path(folder) / "optimised.onnx")
-        ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        ort.InferenceSession(model, options, providers=[CPU])
         return Path(options.optimized_model_filepath).read_bytes()
 
 
@@ -171,7 +172,7 @@ def _shapes(model: onnx.ModelProto, tensors: Sequence[str]) -> dict[str, Sequenc
     del declared[-len(tensors) :]
     options = session_options(1)
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(graph, options, providers=[CPU])
     first = OnnxRuntimeSegment(session)
     item = first.input.blank()
     outputs = session.run(list(tensors), {session.get_inputs()[0].name: item})
@@ -192,15 +193,3 @@ def session_options(threads: int) -> ort.SessionOptions:
     # other sessions, and cost processor time that no result needs (``benchmarks/spinning.py``).
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
-
-
-def providers(precision: Precision) -> list[tuple[str, dict[str, str]]]:
-    """Those installed, by preference and with their options; what the first cannot run falls to the next."""
-    wanted = {
-        "TensorrtExecutionProvider": {"trt_int8_enable": "1"} if precision == "int8" else {},
-        # A GPU would round what it multiplies to 10 bits unless told not to.
-        "CUDAExecutionProvider": {"use_tf32": "0"},
-        "CPUExecutionProvider": {},
-    }
-    available = ort.get_available_providers()
-    return [(name, options) for name, options in wanted.items() if name in available]

@@ -12,6 +12,7 @@ from pipelines.settings import (
     broker_settings,
     cache_dir,
     decoded_memory,
+    device,
     hwaccel,
     model_dirs,
     model_memory,
@@ -158,6 +159,12 @@ def test_decoded_memory_is_given_or_a_share_of_the_machine() -> None:
     assert decoded_memory({}) == machine_memory_bytes() // 4
     with pytest.raises(BadInput, match=r"SLUICE_DECODED_MEMORY is .*: give a size such as 512MiB or 2GiB"):
         decoded_memory({"SLUICE_DECODED_MEMORY": "lots"})
+
+
+def test_what_runs_networks() -> None:
+    assert [device({}), device({"SLUICE_DEVICE": "cpu"}), device({"SLUICE_DEVICE": "cuda"})] == ["auto", "cpu", "cuda"]
+    with pytest.raises(BadInput, match=r"^SLUICE_DEVICE is 'gpu': allowed are auto, cpu, cuda$"):
+        device({"SLUICE_DEVICE": "gpu"})
 
 
 @pytest.mark.parametrize(("given", "word"), [(None, "none"), ("", "none"), ("auto", "auto"), ("vaapi", "vaapi")])

@@ -131,7 +131,7 @@ class BackendClient:
         model = self._models[served]
         model.check_input(batch)
         began_s = self._clock.monotonic_s()
-        parts = _parts(batch, None if model.identity else model.card.max_batch)
+        parts = _parts(batch, model.max_batch)
         answers = [await self._call(model, part, urgency, self.address.timeout_s) for part in parts]
         self._time(served).took(len(batch), self._clock.monotonic_s() - began_s)
         return answers[0] if len(answers) == 1 else [np.concatenate(each) for each in zip(*answers, strict=True)]

@@ -38,6 +38,8 @@ class RemoteModel:
     """The name of its input."""
     outputs: tuple[tuple[str, TensorSpec], ...]
     """In the order of the card."""
+    max_batch: int | None = None
+    """The most pictures of one call; None: as many as a message takes."""
 
     def check_input(self, batch: Array) -> None:
         """Raise ModelError for what is no batch of pictures: N × height × width × 3, or with the colours first."""
@@ -73,7 +75,9 @@ def of_others(served: str, own: ModelCard | None, tensors: Tensors) -> RemoteMod
     """A network of another server; raises ModelError where there is no card, or it does not fit the tensors."""
     if own is None:
         raise ModelError(f"{served}: the server does not describe it: write a card of that name (docs/models.md)")
-    return RemoteModel(served, own, None, _input(served, own, tensors), _chosen(served, own, tensors))
+    bounds = [most for most in (own.max_batch, tensors.spec.shape[0]) if most]  # many servers name the batch they take
+    outputs = _chosen(served, own, tensors)
+    return RemoteModel(served, own, None, _input(served, own, tensors), outputs, min(bounds, default=None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _flat(tensor: Described, dtype: np.dtype[Any], items: int, source: _Source) 
         return _from_region(place, dtype, items, source)
     if not source.any_raw:
         return from_contents(tensor.contents, dtype, items, source.what)
-    if tensor.HasField("contents"):
+    if tensor.contents.ByteSize():  # MLServer sends them empty
         raise Malformed(f"{source.what}: elements one by one beside raw contents")
     data = next(source.raws, None)
     if data is None:

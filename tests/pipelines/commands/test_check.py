@@ -253,7 +253,8 @@ def test_a_camera_is_left_alone(tmp_path: Path, models: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "variable", ["SLUICE_HWACCEL", "SLUICE_DECODED_MEMORY", "SLUICE_MODEL_MEMORY", "SLUICE_MODEL_TIMEOUT"]
+    "variable",
+    ["SLUICE_DEVICE", "SLUICE_HWACCEL", "SLUICE_DECODED_MEMORY", "SLUICE_MODEL_MEMORY", "SLUICE_MODEL_TIMEOUT"],
 )
 def test_a_setting_that_a_run_refuses_is_refused(
     variable: str, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch

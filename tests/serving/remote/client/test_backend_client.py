@@ -281,9 +281,14 @@ async def test_work_in_the_background_takes_a_quarter(catalogue: Catalogue, conn
         assert values(server.asked[-1].parameters, LIMITS)["background"] is True
 
 
-async def test_large_batches_go_to_others_in_parts(connected: Connected, tmp_path: Path) -> None:
-    server = V2Server({"means": means_of_others()})
-    known = mean_model(tmp_path / "small", max_batch=2)
+@pytest.mark.parametrize(("announced", "max_batch"), [(-1, 2), (2, None), (2, 3), (8, 2)])
+async def test_large_batches_go_to_others_in_parts(
+    connected: Connected, tmp_path: Path, announced: int, max_batch: int | None
+) -> None:
+    network = means_of_others()
+    network.input[2][0] = announced
+    server = V2Server({"means": network})
+    known = mean_model(tmp_path / "small", max_batch=max_batch)
     async with serving(server), connected(server, known=known) as client:
         await client.load("means")
         batch = np.random.default_rng(1).normal(size=(5, 3, 4, 4)).astype(np.float32)

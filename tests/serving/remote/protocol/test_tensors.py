@@ -191,3 +191,9 @@ def test_whatever_bytes_come_one_error_is_raised(data: bytes) -> None:
         return
     with contextlib.suppress(Malformed):
         read_inputs(request, LIMITS, None)
+
+
+def test_typed_contents_that_are_empty_do_no_harm_beside_raw_ones() -> None:
+    request = one(raw=np.array([1.0, 2.0], np.float32).tobytes())
+    request.inputs[0].contents.SetInParent()
+    assert read_inputs(sent(request), LIMITS, None)["t"].tolist() == [1.0, 2.0]
