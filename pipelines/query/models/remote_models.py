@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from pipelines.query.needs import AUTO, needs_of
-from pipelines.query.nodes import MOTION, NodeSpec
+from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
 from serving.remote.endpoint.terms import is_endpoint
@@ -17,11 +17,14 @@ def backend_problems(nodes: Mapping[int, NodeSpec], names: Mapping[str, object])
     for index, node in nodes.items():
         for place, model in enumerate(node.models):
             where = ("nodes", index, "model", place) if len(node.models) > 1 else ("nodes", index, "model")
-            if not is_endpoint(model) and (fault := _fault(model, names)) is not None:
+            known = isinstance(node, RecogniseNode) and model in node.endpoints
+            if not known and (fault := _fault(model, names)) is not None:
                 yield Problem(where, fault)
 
 
 def _fault(model: str, names: Mapping[str, object]) -> str | None:
+    if is_endpoint(model):
+        return "an endpoint is written out: {endpoint: …, name: …, labels: […], budget: …}"
     try:
         served, backend = placed(model)
         if backend is None:

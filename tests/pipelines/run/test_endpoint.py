@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from tests.pipelines.queries import write
 from tests.pipelines.run.test_run_query import lines
 from tests.real.vision import Asked, Said, Vision, vision
+from tests.real.vision_reference import lines as query_lines
+from tests.real.vision_reference import reference
 
 SECRET = "sk-hunter-2-and-more"
 QUERY = """\
@@ -128,3 +131,17 @@ def test_a_missing_key_ends_the_run_in_one_line(tmp_path: Path) -> None:
     assert len(said.stderr.strip().splitlines()) == 1
     assert "NO_SUCH_KEY" in said.stderr
     assert server.asked == []
+
+
+def test_a_network_behind_an_endpoint_is_believed_as_far_as_it_is_sure(tmp_path: Path) -> None:
+    with reference("vehicle-type", delay_s=0.01) as (server, card):
+        before, _, _ = QUERY.partition("    model:\n")
+        before = before.replace("duration_s=4", "duration_s=6&density=3")
+        text = before + "    min_confidence: 0.4\n" + textwrap.indent(query_lines(server, card), "    ")
+        results, _ = run(tmp_path, server, text)
+    given = answers(results)
+    named = [each for each in given if each["label"] != "unknown"]
+    assert named
+    assert {each["label"] for each in named} <= {*card.classes}
+    assert all(each["confidence"] >= 0.4 for each in named)
+    assert len({each["confidence"] for each in named}) > 1, "certainty comes from the tokens' probabilities"

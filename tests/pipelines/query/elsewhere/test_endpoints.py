@@ -149,6 +149,7 @@ def test_pictures_leave_the_machine_only_where_the_query_says_so_in_words(
         ("  - {name: type, task: recognise, input: track, gallery: people, model: MODEL}\n", "remove the gallery"),
         ("  - {name: type, task: recognise, input: track, model: [vehicle-type, MODEL]}\n", "lists it first"),
         ("  - {name: found, task: detect, model: MODEL}\n", "model"),
+        ("  - {name: type, task: recognise, input: track, model: vehicle-type on endpoint}\n", "is written out"),
     ],
 )
 def test_where_an_endpoint_does_not_belong_it_is_said(
