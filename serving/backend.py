@@ -127,8 +127,9 @@ class Backend:
         self._loader.check_in_service(model)
 
     async def unload(self, model: str) -> None:
-        """Give a network's memory back once nobody uses it, with those that it is run with."""
-        await self._loader.unload(model)
+        """Give a network's memory back once nobody uses it: of all its shapes, with those that it is run with."""
+        for name in (model, *self._rectangles.shapes(model)):
+            await self._loader.unload(name)
 
     async def infer(
         self,

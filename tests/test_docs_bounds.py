@@ -37,6 +37,7 @@ from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.commands import capture, init, options
+from pipelines.commands.backend import backend, doors
 from pipelines.commands.recorded import replay
 from pipelines.execute import ahead, moments
 from pipelines.execute.lane import Lane
@@ -75,6 +76,11 @@ from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
 from serving.remote.endpoint import caller
+from serving.remote.protocol import asked
+from serving.remote.protocol.contents import MOST_ELEMENTS
+from serving.remote.server import grpc_server
+from serving.remote.server.served_networks import LARGEST_RECTANGLE
+from serving.remote.server.server_limits import ServerLimits
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization import timeline
@@ -86,6 +92,8 @@ CAMERA = {field: CaptureSpec.__dataclass_fields__[field].default for field in ("
 (BUFFER_MB,) = [option.default for option in capture.command.params if option.name == "buffer_mb"]
 FRAMES = FramesTopic()
 LIMITS = TimeLimits()
+BACKEND = ServerLimits()
+(DRAIN_S,) = [option.default for option in backend.command.params if option.name == "drain_s"]
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
@@ -112,7 +120,25 @@ SAID = {
         f"window | about {partition.WINDOW} frames, {mib(partition.WINDOW_BYTES)} |",
         f"| worker: a stream's queue | {QUEUED} frames |",
     ],
+    "how-to/serve-networks.md": [
+        f"`HOST:PORT` ({doors.DEFAULT_GRPC})",
+        f"requests that wait or are run ({BACKEND.in_flight})",
+        f"the largest message ({mib(BACKEND.wire.message_bytes)})",
+        f"when it is asked to end ({DRAIN_S:.0f})",
+        f"at most {'sixteen' if LARGEST_RECTANGLE == 16 else '?'} times the pixels of its own input",
+        f"{'ten' if grpc_server.SWEPT_S == 10 else '?'}\nseconds; regions of our clients",
+        f"{'a second' if asked.WITHOUT_S == 1 else '?'}\nwithout it",
+        f"of {LEAST_SECRET} characters or more",
+    ],
     "memory.md": [
+        f"| requests for inference in flight | {BACKEND.in_flight} |",
+        f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
+        f"| connections over gRPC | *{BACKEND.connections}* |",
+        f"| {mib(BACKEND.wire.message_bytes)} | `--message-mb` |",
+        f"*{BACKEND.input_bytes // BACKEND.wire.message_bytes} times the largest message*",
+        f"| networks and variants that are described and run | *{BACKEND.networks}* |",
+        f"| regions of shared memory that are registered | *{BACKEND.regions}* |",
+        f"in a message or in JSON | *{f'{MOST_ELEMENTS:,}'.replace(',', ' ')}* |",
         f"| a {'quarter' if DECODED_SHARE == 4 else '?'} of the memory that the process may have",
         f"and {COUNTS[MAX_ASPECT]} times as many pixels in height",
         f"the largest `max_width` in it, or {DEFAULT_MAX_WIDTH} |",

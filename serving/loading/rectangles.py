@@ -117,6 +117,10 @@ class Rectangles:
         """The name of the network that a model ran as last."""
         return self._latest.get(model, model)
 
+    def shapes(self, model: str) -> list[str]:
+        """The names of the networks that run a model on pictures of other shapes than its own."""
+        return [name for name, (of, _) in self._names.items() if of == model]
+
     def source(self, name: str) -> tuple[str, Size] | None:
         """The model and the shape that a name stands for; None for a model's own."""
         return self._names.get(name)

@@ -21,10 +21,12 @@ class BackendProcess:
 
 
 @contextmanager
-def backend_process(folder: Path, *options: object, listen: str = "127.0.0.1:0") -> Iterator[BackendProcess]:
-    """The command while it runs, once it is ready."""
+def backend_process(
+    folder: Path, *options: object, listen: str = "127.0.0.1:0", **variables: object
+) -> Iterator[BackendProcess]:
+    """The command while it runs, once it is ready; ``variables``: of its environment."""
     arguments = ("backend", "--listen", listen, "--http", "127.0.0.1:0", *options)
-    with Sluice(folder, *arguments) as command:
+    with Sluice(folder, *arguments, broker=None, **variables) as command:
         until(lambda: "sluice: ready" in command.errors, "the backend", command)
         grpc, http = (re.search(rf"listening at {kind}://(\S+)", command.errors) for kind in ("grpc", "http"))
         yield BackendProcess(command, grpc[1] if grpc else listen, http[1] if http else "")

@@ -22,8 +22,9 @@ from serving.remote.protocol.service import SERVICE
 from serving.remote.protocol.wire_card import wire_card
 from serving.remote.server.box_outputs import packed
 from serving.scheduling.requests import Urgency
+from tests.endless import looping_model
 from tests.integration.backend_process import BackendProcess, backend_process
-from tests.models import yolox_nano
+from tests.models import mean_model, yolox_nano
 from tests.real.environments import python_with
 from tests.real.process import until
 from tests.serving.remote.server.running import asking, pictures
@@ -153,3 +154,19 @@ def test_stopped_for_a_while_it_answers_when_it_goes_on(tmp_path: Path) -> None:
             waiting.result(timeout=1)
         backend.command.process.send_signal(signal.SIGCONT)
         assert waiting.result().raw_output_contents == wanted.raw_output_contents
+
+
+def test_a_network_that_does_not_return_is_out_of_service_and_others_are_answered(tmp_path: Path) -> None:
+    looping_model(tmp_path / "models")
+    mean_model(tmp_path / "models", "another")
+    options = ("--models", tmp_path / "models", "--load", "endless", "--load", "another")
+    with backend_process(tmp_path, *options, SLUICE_MODEL_TIMEOUT=1) as backend:
+        with grpc.insecure_channel(backend.grpc) as channel:
+            bright = asking("endless", np.full((1, 4, 4, 3), 255, np.uint8))
+            for _ in range(2):
+                with pytest.raises(grpc.RpcError) as refused:
+                    infer(channel, bright).result()
+                assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+                assert "did not return" in refused.value.details()
+            assert infer(channel, asking("another", pictures(1))).result().outputs
+        assert backend.command.terminate() == 0

@@ -56,7 +56,11 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
     Raises BadInput where it cannot listen there, or the certificates cannot be used.
     """
     regions = RegisteredRegions(limits.regions)
-    options = [*message_options(limits.wire), ("grpc.so_reuseport", 0)]  # two on one port would share its calls
+    options = [
+        *message_options(limits.wire),
+        ("grpc.so_reuseport", 0),  # two on one port would share its calls
+        ("grpc.max_allowed_incoming_connections", limits.connections),
+    ]
     server = grpc.aio.server(
         interceptors=[] if address.token is None else [TokenDoor(address.token)],
         options=options,

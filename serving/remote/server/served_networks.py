@@ -20,6 +20,8 @@ from serving.remote.server.refusals import BackendFull, NotServed
 from serving.variants.artefacts import resolve
 from serving.variants.variant import parse
 
+LARGEST_RECTANGLE = 16
+"""Times as many pixels as a detector's own input: a larger one would take all memory."""
 UNKNOWN = TensorSpec(FLOAT, (None, None))
 """An output whose sizes do not follow from the graph."""
 
@@ -60,7 +62,8 @@ class ServedNetworks:
         height, width = pictures.shape[1:3]
         if (width, height) == (own.input.width, own.input.height):
             return own
-        if own.task != "detect" or not 0 < min(width, height) <= max(width, height) <= max(_MOST_SIDE, own.input.width):
+        most = LARGEST_RECTANGLE * own.input.width * own.input.height
+        if own.task != "detect" or not 0 < width * height <= most:
             raise Malformed(_wrong(network, pictures))
         card = await self.backend.fitted(network.name, width, height, max(width, height))
         if (width, height) != (card.input.width, card.input.height):
@@ -87,9 +90,6 @@ class ServedNetworks:
         graph = read_weights(source.path, source.card)
         specs = specs_of(graph)
         return {output.name: specs.get(output.name, UNKNOWN) for output in graph.graph.output}
-
-
-_MOST_SIDE = 8192
 
 
 def _wrong(network: NetworkDescription, pictures: Array) -> str:

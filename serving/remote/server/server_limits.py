@@ -22,6 +22,8 @@ class ServerLimits:
     """Networks and variants of them that are described and run, over the life of the backend."""
     regions: int = 512
     """Regions of shared memory; the one that was used longest ago makes room."""
+    connections: int = 256
+    """Over gRPC; further ones are closed at once."""
     wire: WireLimits = field(default_factory=WireLimits)
 
     @property

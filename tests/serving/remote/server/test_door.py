@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from pathlib import Path
 
@@ -102,3 +103,14 @@ async def test_a_socket_of_the_file_system_is_its_users_alone(tmp_path: Path) ->
         assert path.stat().st_mode & 0o077 == 0
         async with grpc.aio.insecure_channel(f"unix:{path}") as channel:
             assert (await SERVER_READY.on(channel)(READY)).ready
+
+
+async def test_connections_are_bounded(tmp_path: Path) -> None:
+    async with served(mean_model(tmp_path / "models"), tmp_path / "cache", ServerLimits(connections=1)) as server:
+        assert (await SERVER_READY.on(server.channel)(READY)).ready
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        try:
+            assert await reader.read(1) == b""
+        finally:
+            writer.close()
+        assert (await SERVER_READY.on(server.channel)(READY)).ready

@@ -75,8 +75,9 @@ async def test_a_detector_takes_rectangles_and_tells_boxes_from_another_score_on
         found = await server.infer(request)
         outputs = await server.backend.infer("yolox-nano", prepare(card.input, [image])[0], SOON)
         (wanted,) = decode(card, outputs, 0.1)
-        with pytest.raises(grpc.aio.AioRpcError, match="must be uint8 N × 416 × 416 × 3; a detector also takes"):
-            await server.infer(asking("yolox-nano", pictures(1, 250, 417)))
+        for height, width in [(250, 417), (32, 416 * 416), (0, 416)]:
+            with pytest.raises(grpc.aio.AioRpcError, match="must be uint8 N × 416 × 416 × 3; a detector also takes"):
+                await server.infer(asking("yolox-nano", pictures(1, height, width)))
     assert found["boxes"][0].tobytes() == wanted.boxes.tobytes()
     assert found["scores"].min() < card.decoding.min_score  # type: ignore[union-attr]
 
