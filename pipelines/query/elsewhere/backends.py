@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_BACKENDS = 16
 MOST_IN_FLIGHT = 1024
+MOST_URLS = 64
 _FORM = "grpc://HOST:PORT, or unix:///PATH for a socket of this machine"
 
 
@@ -48,6 +49,13 @@ def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
 File = Annotated[Path, AfterValidator(_beside_the_query)]
 
 
+Url = Annotated[str, BeforeValidator(_url)]
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 class TlsSpec(Strict):
     """Certificates, as PEM files; relative paths begin at the query file."""
 
@@ -62,8 +70,12 @@ class TlsSpec(Strict):
 class BackendSpec(Strict):
     """A server that runs networks, spoken to in the Open Inference Protocol, version 2, over gRPC."""
 
-    url: Annotated[str, BeforeValidator(_url)]
-    """``grpc://HOST:PORT``, where a name with several addresses stands for several servers; or ``unix:///PATH``."""
+    url: Annotated[
+        tuple[Url, ...],
+        BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+        Field(min_length=1, max_length=MOST_URLS),
+    ]
+    """``grpc://HOST:PORT`` or ``unix:///PATH``; a name with several addresses, or a list, means several servers."""
     tls: TlsSpec | None = None
     """Encrypt; ``{}``: by the certificates that the system trusts. Default: in the clear."""
     token: Placeholder | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from serving.common.redaction import hide
 from serving.errors import BadInput
@@ -32,8 +31,8 @@ class BackendAddress:
     """One backend of a query. The token shows in no ``repr``."""
 
     name: str
-    url: str
-    """``grpc://host:port`` or ``unix:///path``."""
+    urls: tuple[str, ...]
+    """``grpc://host:port`` or ``unix:///path``: each of one or more servers, any of which may be asked."""
     tls: TlsFiles | None = None
     """None: in the clear."""
     token: str | None = field(default=None, repr=False)
@@ -45,22 +44,8 @@ class BackendAddress:
     def __post_init__(self) -> None:
         hide(self.token, None if self.token is None else f"Bearer {self.token}")
 
-    @property
-    def socket(self) -> str | None:
-        """The path of its socket on this machine; None where it is a host."""
-        return urlsplit(self.url).path if self.url.startswith("unix:") else None
-
-    @property
-    def host(self) -> str:
-        """Its name, or the address where that is given as numbers; empty for a socket."""
-        return urlsplit(self.url).hostname or ""
-
-    @property
-    def port(self) -> int:
-        return urlsplit(self.url).port or 0
-
     def __str__(self) -> str:
-        return f"backend {self.name} ({self.url})"
+        return f"backend {self.name} ({', '.join(self.urls)})"
 
 
 def is_here(target: str) -> bool:

@@ -47,8 +47,8 @@ class ServerLost(Exception):
 class ServerChannel:
     """Used from one event loop; ``start`` begins to ask whether it is ready."""
 
-    def __init__(self, target: str, address: BackendAddress, limits: WireLimits) -> None:
-        """``target``: one address of the backend, as gRPC writes it."""
+    def __init__(self, target: str, authority: str, address: BackendAddress, limits: WireLimits) -> None:
+        """``target``: one of the backend, as gRPC writes it; ``authority``: its name and port, empty for a socket."""
         self.target, self.breaker = target, Breaker()
         self.ready = False
         """Whether it has said so when it was asked last."""
@@ -59,7 +59,7 @@ class ServerChannel:
         self.queue = 0
         """Items that waited there when it answered last."""
         self._metadata = None if address.token is None else [("authorization", f"Bearer {address.token}")]
-        self._channel = _open(target, address, limits)
+        self._channel = _open(target, authority, address, limits)
         self._calls: set[grpc.aio.Call] = set()
         self._given_up: set[grpc.aio.Call] = set()
         self._in_flight = self._missed = 0
@@ -167,13 +167,13 @@ class ServerChannel:
         return True
 
 
-def _open(target: str, address: BackendAddress, limits: WireLimits) -> grpc.aio.Channel:
+def _open(target: str, authority: str, address: BackendAddress, limits: WireLimits) -> grpc.aio.Channel:
     options: list[tuple[str, int | str]] = [*message_options(limits), *CONNECTING]
-    if address.host:
-        options.append(("grpc.default_authority", f"{address.host}:{address.port}"))
+    if authority:
+        options.append(("grpc.default_authority", authority))
     if address.tls is None:
         return grpc.aio.insecure_channel(target, options=options)
     trusted, key, certificate = address.tls.read()
-    options.append(("grpc.ssl_target_name_override", address.host or "localhost"))
+    options.append(("grpc.ssl_target_name_override", authority.rpartition(":")[0] or "localhost"))
     credentials = grpc.ssl_channel_credentials(trusted, key, certificate)
     return grpc.aio.secure_channel(target, credentials, options=options)

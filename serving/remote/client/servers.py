@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from itertools import islice
 from random import Random
+from urllib.parse import urlsplit
 
 from serving.common.clock import Clock
 from serving.errors import BadInput
@@ -22,17 +24,31 @@ RESOLVED_S = 15.0
 MOST_SERVERS = 64
 """Addresses of a name; further ones are not used."""
 
-Resolve = Callable[[BackendAddress], Awaitable[Sequence[str]]]
-"""The targets of a backend at present; OSError where its name is not known."""
+Resolve = Callable[[BackendAddress], Awaitable[Mapping[str, str]]]
+"""The targets of a backend at present, with the name and port that it goes by; OSError where no name is known."""
 
 
-async def resolved(address: BackendAddress) -> Sequence[str]:
-    """Its addresses, as gRPC writes them, in an order that does not change."""
-    if address.socket is not None:
-        return [f"unix:{address.socket}"]
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    return sorted({_target(family, place[0], address.port) for family, *_, place in found})
+async def resolved(address: BackendAddress) -> Mapping[str, str]:
+    """Its addresses, as gRPC writes them, in an order that does not change; names that are not known are left out."""
+    found: dict[str, str] = {}
+    unknown: OSError | None = None
+    for url in address.urls:
+        try:
+            found |= await _targets(url)
+        except OSError as error:
+            unknown = error
+    if unknown is not None and not found:
+        raise unknown
+    return found
+
+
+async def _targets(url: str) -> Mapping[str, str]:
+    place = urlsplit(url)
+    if place.scheme == "unix":
+        return {f"unix:{place.path}": ""}
+    host, port = place.hostname or "", place.port or 0
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return dict.fromkeys(sorted({_target(family, each[0], port) for family, *_, each in found}), f"{host}:{port}")
 
 
 class Servers:
@@ -95,7 +111,7 @@ class Servers:
 
     async def _look(self) -> None:
         try:
-            targets = (await self._resolve(self._address))[:MOST_SERVERS]
+            targets = dict(islice((await self._resolve(self._address)).items(), MOST_SERVERS))
         except OSError as error:
             said = f"its name cannot be looked up ({error.strerror or error})"
             if said != self._said:
@@ -103,9 +119,9 @@ class Servers:
             self._said = said
             return  # the servers that were there may be there still
         self._said = ""
-        for target in targets:
+        for target, authority in targets.items():
             if target not in self._servers:
-                self._servers[target] = server = ServerChannel(target, self._address, self._limits)
+                self._servers[target] = server = ServerChannel(target, authority, self._address, self._limits)
                 server.start()
         self._leaving += [self._servers.pop(target) for target in list(self._servers) if target not in targets]
         for server in [each for each in self._leaving if each.idle]:

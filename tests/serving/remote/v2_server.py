@@ -204,4 +204,4 @@ async def serving(*servers: V2Server) -> AsyncIterator[None]:
 
 def addressed(server: V2Server, **changes: Any) -> BackendAddress:
     """The address of a server that runs."""
-    return BackendAddress("gpu", f"grpc://127.0.0.1:{server.port}", **changes)
+    return BackendAddress("gpu", (f"grpc://127.0.0.1:{server.port}",), **changes)

@@ -85,6 +85,8 @@ def test_auto_needs_backends(tmp_path: Path) -> None:
         ("{gpu: {url: 'grpc://a:1/x'}}", "give grpc://HOST:PORT"),
         ("{gpu: {url: 'grpc://a:99999'}}", "is no address"),
         ("{gpu: {url: 'grpc://me:s3cr3tword@a:1'}}", "has a user or password: give a token in its place"),
+        ("{gpu: {url: []}}", "backends.gpu.url"),
+        ("{gpu: {url: ['grpc://a:1', 'a:1']}}", "backends.gpu.url[1]"),
         ("{gpu: {url: 7}}", "backends.gpu.url"),
         ("{gpu: {url: 'grpc://a:1', tokn: x}}", "unknown key; did you mean 'token'?"),
         ("{gpu: {url: 'grpc://a:1', token: s3cr3tword}}", "backends.gpu.token: does not belong in the file"),
@@ -106,16 +108,18 @@ def test_addresses_have_their_secrets(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("GPU_TOKEN", "t0ken-of-the-gpu")
     (tmp_path / "cloud.token").write_text("t0ken-of-the-cloud\n")
     backends = (
-        "{gpu: {url: 'grpc://gpu-1:8001', tls: {ca: ca.pem}, token: '${GPU_TOKEN}', timeout_ms: 500, in_flight: 4}, "
+        "{gpu: {url: ['grpc://gpu-1:8001', 'grpc://gpu-2:8001'], tls: {ca: ca.pem}, "
+        "token: '${GPU_TOKEN}', timeout_ms: 500, in_flight: 4}, "
         "cloud: {url: 'unix:///run/s', token: '${file:cloud.token}'}}"
     )
     query = load_query(path(tmp_path, "vehicle-type on gpu", backends))
     found = addresses(query.backends)
     gpu, cloud = found["gpu"], found["cloud"]
-    assert (gpu.host, gpu.port, gpu.token, gpu.timeout_s, gpu.in_flight) == ("gpu-1", 8001, "t0ken-of-the-gpu", 0.5, 4)
+    assert (gpu.token, gpu.timeout_s, gpu.in_flight) == ("t0ken-of-the-gpu", 0.5, 4)
+    assert gpu.urls == ("grpc://gpu-1:8001", "grpc://gpu-2:8001")
     assert gpu.tls is not None
     assert gpu.tls.ca == tmp_path / "ca.pem"
-    assert (cloud.socket, cloud.token) == ("/run/s", "t0ken-of-the-cloud")
+    assert (cloud.urls, cloud.token) == (("unix:///run/s",), "t0ken-of-the-cloud")
     assert named_backends(query.nodes) == {"gpu"}
     monkeypatch.delenv("GPU_TOKEN")
     with pytest.raises(BadInput, match=r"backends\.gpu\.token: the environment variable GPU_TOKEN is not set"):

@@ -37,8 +37,8 @@ def connected(catalogue: Catalogue) -> Connected:
     async def client(*servers: V2Server, known: Catalogue = catalogue, **changes: Any) -> AsyncIterator[BackendClient]:
         """A client of a backend that has these servers."""
 
-        async def targets(_: BackendAddress) -> list[str]:
-            return [server.target for server in servers]
+        async def targets(_: BackendAddress) -> dict[str, str]:
+            return {server.target: f"127.0.0.1:{server.port}" for server in servers}
 
         tools = changes.pop("tools", ClientTools())
         tools = replace(tools, rng=Random(1), resolve=targets)

@@ -64,7 +64,7 @@ async def test_a_token_is_shown_and_never_told(
             await client.load("means")
         assert "wrong-secret" not in str(error.value) + repr(client.address)
     await server.stop()
-    address = BackendAddress("gpu", "grpc://gpu-1:8001", token=TOKEN)
+    address = BackendAddress("gpu", ("grpc://gpu-1:8001",), token=TOKEN)
     assert TOKEN not in repr(address) + str(address) + caplog.text
     assert redact(f"sent authorization Bearer {TOKEN}").count(TOKEN) == 0
 

@@ -89,8 +89,13 @@ def test_memory_is_shared_on_this_machine_only(target: str, here: bool) -> None:
 
 
 async def test_a_name_has_addresses(tmp_path: Path) -> None:
-    assert list(await resolved(BackendAddress("gpu", "grpc://127.0.0.1:8001"))) == ["ipv4:127.0.0.1:8001"]
-    assert list(await resolved(BackendAddress("gpu", "grpc://[::1]:8001"))) == ["ipv6:[::1]:8001"]
-    assert list(await resolved(BackendAddress("gpu", f"unix://{tmp_path}/s"))) == [f"unix:{tmp_path}/s"]
+    async def targets(*urls: str) -> list[str]:
+        return list(await resolved(BackendAddress("gpu", urls)))
+
+    one, other, unknown = "grpc://127.0.0.1:8001", "grpc://[::1]:8001", "grpc://no-such-host.invalid:1"
+    assert await targets(one) == ["ipv4:127.0.0.1:8001"]
+    assert await targets(other) == ["ipv6:[::1]:8001"]
+    assert await targets(f"unix://{tmp_path}/s") == [f"unix:{tmp_path}/s"]
+    assert await targets(one, unknown, other) == ["ipv4:127.0.0.1:8001", "ipv6:[::1]:8001"]
     with pytest.raises(OSError, match=r"resolution|known"):
-        await resolved(BackendAddress("gpu", "grpc://no-such-host.invalid:1"))
+        await targets(unknown)
