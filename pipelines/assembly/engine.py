@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from operators.inference import Inference
+from operators.observer import UNOBSERVED, Observer
 from pipelines.assembly.planners import Measures
 from pipelines.environment import backend, ledger_path
 from pipelines.process.extras import need
@@ -16,7 +17,6 @@ from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.models.remote_models import named_backends
 from pipelines.query.nodes import DetectNode, RecogniseNode
 from serving.common.clock import SYSTEM
-from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.variants.variant import ANYWHERE, placed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class QueryEngine(Inference, Measures, Protocol):
         ...
 
 
-def engine_of(wanted: CompiledQuery, observer: EngineObserver = UNOBSERVED) -> QueryEngine:
+def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED) -> QueryEngine:
     """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had."""
     here, nodes = _with_endpoints(wanted, observer), wanted.query.nodes
     named = named_backends(nodes)
@@ -55,7 +55,7 @@ def engine_of(wanted: CompiledQuery, observer: EngineObserver = UNOBSERVED) -> Q
     return Router(here, _clients(wanted, named), models, observer=observer)
 
 
-def _with_endpoints(wanted: CompiledQuery, observer: EngineObserver) -> Backend | EndpointEngine:
+def _with_endpoints(wanted: CompiledQuery, observer: Observer) -> Backend | EndpointEngine:
     local = backend(wanted.catalogue, observer)
     specs = _endpoints(wanted)
     if not specs:
@@ -68,7 +68,7 @@ def _with_endpoints(wanted: CompiledQuery, observer: EngineObserver) -> Backend 
 
     ledger = FileLedger(ledger_path(wanted.query.name))
     opened = [(spec.opened(where), DayBudget(spec.budget_terms(), ledger, SYSTEM.now)) for where, spec in specs]
-    return EndpointEngine(local, VisionModels(opened), observer)
+    return EndpointEngine(local, VisionModels(opened, observer.budget_stands), observer)
 
 
 def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:

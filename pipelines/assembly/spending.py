@@ -25,13 +25,12 @@ from serving.budgets.energy import EnergyMeter, energy_meter
 from serving.budgets.ledger import FileLedger
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork
+from serving.budgets.teller import BudgetTeller
 from serving.budgets.terms import BudgetTerms
 from serving.common.clock import Clock
 from serving.errors import BadInput
 from serving.variants.variant import ANYWHERE, ON, placed
 
-TOLD_S = 1.0
-"""Observers hear this often how budgets stand."""
 MEASURING = "the planner"
 """Has no share of the day: it measures seldom, and much at once."""
 
@@ -62,8 +61,8 @@ class Spending:
         self, budgets: Mapping[str, DayBudget], backends: Collection[str], clock: Clock, observer: Observer = UNOBSERVED
     ) -> None:
         """``budgets``: by holder; ``backends``: the names of those where models may be that may be anywhere."""
-        self._budgets, self._backends, self._clock, self._observer = budgets, backends, clock, observer
-        self._told_s = -TOLD_S
+        self._budgets, self._backends, self._clock = budgets, backends, clock
+        self._teller = BudgetTeller(budgets.values(), clock, observer.budget_stands)
         self.paid: dict[str, Paid] = {}
         """For the planner: by node."""
         self.engines: dict[str, Inference] = {}
@@ -83,7 +82,7 @@ class Spending:
         if spending.is_bounded:
             purse = NodePurse(spending, works, places.autos, self._clock)
             self.paid[node.name] = purse.paid
-            self.engines[node.name] = PaidInference(engine, purse, self._called)
+            self.engines[node.name] = PaidInference(engine, purse, self._teller.called)
 
     def measuring(self, nodes: Collection[DagNode], engine: QueryEngine) -> PaidMeasures:
         """The engine for the planner, which may measure models of any node."""
@@ -93,23 +92,11 @@ class Spending:
         work_of = partial(_work, works, places.backends)
         spending = NodeSpending(MEASURING, places.backends, self._budgets, work_of, has_share=False)
         purse = NodePurse(spending, works, places.autos, self._clock)
-        return PaidMeasures(engine, PaidInference(engine, purse, self._called))
+        return PaidMeasures(engine, PaidInference(engine, purse, self._teller.called))
 
     def close(self) -> None:
         """Give back what was not spent, and say how the budgets stand."""
-        for budget in self._budgets.values():
-            budget.close()
-        self._tell()
-
-    def _called(self) -> None:
-        now_s = self._clock.monotonic_s()
-        if now_s - self._told_s >= TOLD_S:
-            self._told_s = now_s
-            self._tell()
-
-    def _tell(self) -> None:
-        for budget in self._budgets.values():
-            self._observer.budget_stands(budget.report())
+        self._teller.close()
 
 
 def spending(wanted: CompiledQuery, environment: Environment) -> Spending:

@@ -34,7 +34,7 @@ class VisionModel:
     def __init__(
         self, endpoint: VisionEndpoint, budget: DayBudget, clock: Clock = SYSTEM, rng: random.Random | None = None
     ) -> None:
-        """``budget``: pays for every request; closed with it."""
+        """``budget``: pays for every request."""
         self.endpoint, self.card = endpoint, endpoint.card()
         self._budget, self._clock = budget, clock
         self._caller = EndpointCaller(endpoint, budget, clock, rng or random.Random())
@@ -74,9 +74,8 @@ class VisionModel:
         return [np.stack(rows) if rows else np.empty((0, len(self.card.classes)), np.float32)]
 
     async def close(self) -> None:
-        """Close its connections, give back what was not spent, and say what was."""
+        """Close its connections, and say what was spent."""
         await self._caller.close()
-        self._budget.close()
         if self.spending.calls or self.spending.refused:
             log.info("%s: %s", self._where, self.spending.told(self._budget.terms.per_day.unit))
 

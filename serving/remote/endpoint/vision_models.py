@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from serving.budgets.day_budget import DayBudget
+from serving.budgets.teller import BudgetTeller
+from serving.budgets.terms import BudgetReport
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array
@@ -24,9 +26,15 @@ NEVER_AGAIN = 1 << 20
 class VisionModels:
     """Used from one event loop."""
 
-    def __init__(self, endpoints: Sequence[tuple[VisionEndpoint, DayBudget]], clock: Clock = SYSTEM) -> None:
-        """``endpoints``: each with the budget that pays for it."""
+    def __init__(
+        self,
+        endpoints: Sequence[tuple[VisionEndpoint, DayBudget]],
+        told: Callable[[BudgetReport], None],
+        clock: Clock = SYSTEM,
+    ) -> None:
+        """``endpoints``: each with the budget that pays for it; ``told``: hears how these stand."""
         self._models = {each.name: VisionModel(each, budget, clock) for each, budget in endpoints}
+        self._teller = BudgetTeller([budget for _, budget in endpoints], clock, told)
 
     def __contains__(self, model: str) -> bool:
         return model in self._models
@@ -42,7 +50,10 @@ class VisionModels:
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         """See ``VisionModel.infer``."""
-        return await self._model(model).infer(batch, urgency)
+        try:
+            return await self._model(model).infer(batch, urgency)
+        finally:
+            self._teller.called()
 
     def measured(self, model: str) -> VariantFigures:
         """The figures that a planner takes for a model."""
@@ -50,8 +61,9 @@ class VisionModels:
         return VariantFigures({1: SUBMITTED_S}, None, moments=NEVER_AGAIN)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and give back what was not spent."""
         await asyncio.gather(*(each.close() for each in self._models.values()))
+        self._teller.close()
 
     def _model(self, model: str) -> VisionModel:
         if model not in self._models:

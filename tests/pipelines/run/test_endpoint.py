@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+
+import pytest
 
 from tests.pipelines.queries import write
 from tests.pipelines.run.test_run_query import lines
@@ -74,6 +77,10 @@ def test_objects_are_named_by_the_endpoint_and_each_is_asked_about_a_few_times(t
     assert text["text"] == "Is this one of car, person?"
     assert {each.headers["Authorization"] for each in server.asked} == {f"Bearer {SECRET}"}
     assert f"{looked} calls, {looked} looks answered" in said.stderr
+    (budget,) = json.loads((tmp_path / "rep.json").read_text())["budgets"]
+    assert budget["holder"].startswith("endpoint tiny-vl-")
+    assert budget["spent"] == {"tiny-vl": pytest.approx(looked * (0.2 * 400 + 0.6 * 5) / 1e6)}
+    assert "spent today" in said.stderr + said.stdout
     shown = said.stdout + said.stderr + (tmp_path / "r.jsonl").read_text() + (tmp_path / "rep.json").read_text()
     assert SECRET not in shown
 

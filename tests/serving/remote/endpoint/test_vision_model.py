@@ -80,6 +80,7 @@ async def model(
         yield found
     finally:
         await found.close()
+        pays.close()
 
 
 def pictures(count: int = 1) -> np.ndarray:
