@@ -52,5 +52,5 @@ def health_handlers(is_ready: Callable[[], bool]) -> grpc.GenericRpcHandler:
 
 async def _refuse(questions: Iterable[Any], context: Context) -> None:
     await context.abort(
-        grpc.StatusCode.UNAUTHENTICATED, "give the backend's token: metadata authorization, Bearer and the token"
+        grpc.StatusCode.UNAUTHENTICATED, "give the backend's token as metadata: authorization, Bearer and the token"
     )
