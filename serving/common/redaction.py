@@ -23,7 +23,8 @@ SECRET_VARIABLE = re.compile(r"PASS|SECRET|TOKEN|CREDENTIAL|PRIVATE|KEY$", re.IG
 
 _NAME = r"[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|api[_-]?key|private[_-]?key)s?[\w.-]*"
 _SAID = "|".join(sorted({re.escape(os.strerror(number)) for number in errno.errorcode}))
-_HARMLESS = rf"(?:\d{{1,4}}|None|True|False|null|true|false|cannot|is|it is|the environment variable|a secret|{_SAID})\b|[\[({{]"
+_OURS = "cannot|is|it is|the environment variable|a secret"
+_HARMLESS = rf"(?:\d{{1,4}}|None|True|False|null|true|false|{_OURS}|{_SAID})\b|[\[({{]"
 """Values of such a name that are none: numbers of a protocol, switches, lists (which hide their members), and what is
 said of a file or a key with such a name."""
 _KEY = r"(?<=\]\.)[\w.]+: "
