@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientError, ClientSession
 
 from operators.detect.decoding import decode
+from pipelines.commands.backend.doors import TlsPaths, doors
 from pipelines.commands.backend.page import BackendPage
 from pipelines.observe.metrics import families
 from pipelines.observe.web.listen import Listen
@@ -18,6 +20,7 @@ from serving.remote.server.inference_service import InferenceService, ServedEngi
 from serving.remote.server.server_limits import ServerLimits
 from tests.models import mean_model
 from tests.serving.remote.server.running import asking, pictures
+from tests.serving.remote.server.test_door import certificates
 
 LIMITS = ServerLimits(wire=WireLimits(message_bytes=1 << 16))
 
@@ -53,3 +56,23 @@ async def test_requests_are_counted_by_how_they_ended_and_health_needs_no_token(
     assert f'{families.BACKEND_S.sample}_count{{model="means",variant=""}} 3.0' in lines
     assert f"{families.BACKEND_IN_FLIGHT.sample} 0.0" in lines
     assert f'{families.NETWORK_ITEMS.sample}{{model="means",variant=""}} 7.0' in lines
+
+
+async def test_with_certificates_it_speaks_tls_and_asks_for_those_of_clients(tmp_path: Path) -> None:
+    certificates(tmp_path)
+    paths = TlsPaths(*(tmp_path / name for name in ("server.pem", "server.key", "ca.pem")))
+    found = doors("127.0.0.1:0", "127.0.0.1:0", paths, None)
+    assert found.certificates is not None
+    catalogue, page = mean_model(tmp_path / "models"), BackendPage()
+    backend = Backend(catalogue, artefacts_dir=tmp_path)
+    service = InferenceService(ServedEngine(backend, catalogue, tmp_path, decode), LIMITS)
+    known, stranger = (ssl.create_default_context(cafile=str(tmp_path / "ca.pem")) for _ in range(2))
+    known.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
+    async with page.open(Listen("127.0.0.1", 0), service, LIMITS.wire, found.certificates.context()) as at:
+        address = f"https://localhost:{at.port}/v2/health/live"
+        async with ClientSession() as http:
+            async with http.get(address, ssl=known) as answer:
+                assert answer.status == 200
+            with pytest.raises(ClientError):
+                async with http.get(address, ssl=stranger) as answer:
+                    await answer.read()
