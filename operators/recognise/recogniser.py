@@ -79,8 +79,10 @@ class Recogniser(ABC):
 
     @cached_property
     def nameless(self) -> frozenset[str]:
-        """The words that name nothing."""
-        return frozenset({UNKNOWN, self._engine.card(self.roles.oracle).other_label or UNKNOWN})
+        """The words that name nothing: the oracle's, and a shortcut's that the oracle never says."""
+        oracle = self._engine.card(self.roles.oracle)
+        others = {self._engine.card(model).other_label or UNKNOWN for model in self.roles.models}
+        return frozenset({UNKNOWN, oracle.other_label or UNKNOWN, *(others - set(oracle.classes))})
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:

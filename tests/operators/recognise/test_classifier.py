@@ -159,3 +159,23 @@ def test_probabilities_of_names_leave_a_class_out_that_is_no_name() -> None:
     assert made.names == ("blue", "red")
     shares = made.shares("colour", np.array([[0.2, 0.5, 0.3]], np.float32))
     np.testing.assert_allclose(shares, [[0.2, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("classes", "other", "nameless"),
+    [
+        (["blue", "red", "rest"], "rest", {"unknown", "rest"}),
+        (["blue", "green", "red"], "green", {"unknown"}),
+        (["blue", "red"], None, {"unknown"}),
+    ],
+    ids=["not the oracle's", "a name of the oracle's", "none"],
+)
+def test_a_shortcut_s_word_for_all_else_names_nothing_unless_the_oracle_says_it(
+    classes: list[str], other: str | None, nameless: set[str]
+) -> None:
+    def answer(batch: np.ndarray) -> list[np.ndarray]:
+        return [np.zeros((len(batch), 3), np.float32)]
+
+    small = card_of("small", classes=classes, other_label=other, tier="compact")
+    engine = FakeEngine(oracle=(card_of("oracle"), answer), small=(small, answer))
+    assert classifier(engine, "oracle", "small").nameless == nameless
