@@ -75,9 +75,12 @@ from pipelines.worker.adapt import inbox, link, process
 from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
+from serving.remote import breaker
+from serving.remote.client import call_room, calls, region_ring, server_channel
 from serving.remote.endpoint import caller
 from serving.remote.protocol import asked
 from serving.remote.protocol.contents import MOST_ELEMENTS
+from serving.remote.protocol.limits import WireLimits
 from serving.remote.server import grpc_server
 from serving.remote.server.served_networks import LARGEST_RECTANGLE
 from serving.remote.server.server_limits import ServerLimits
@@ -352,6 +355,15 @@ SAID = {
         f"At most {mqtt_sink.MOST_STREAMS} streams are announced",
         f"signs what is posted; at least {LEAST_SECRET} characters",
         f"| `max_age_s` | `{sinks_file.HOUR_S:.0f}` |",
+    ],
+    "backends.md": [
+        f"is asked every {'two' if server_channel.PROBE_EVERY_S == 2 else '?'} seconds whether it is ready",
+        f"{COUNTS[breaker.BREAKER.failures].capitalize()} failures running close a server",
+        f"{COUNTS[calls.ATTEMPTS]} times in all",
+        f"at most {region_ring.MOST_REGIONS} regions and {mib(region_ring.MOST_REGION_BYTES)} for each server",
+        f"batches below {kib(region_ring.LEAST_BYTES)}, travel in messages",
+        f"in messages of at most {mib(WireLimits().message_bytes)}",
+        f"at most {'a quarter' if call_room.BACKGROUND_SHARE == 4 else '?'} of `in_flight`",
     ],
     "how-to/keep-evidence.md": [
         f"begins up to {record_window.SPAN_S:.0f} s of media time before an event",

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 AGAIN_S = 5.0
 """Seconds from one look at what backends that were down serve to the next."""
 CALL_S = 0.0005
-"""Processor seconds of this process for one picture that is answered elsewhere (``benchmarks/results/remote.csv``)."""
+"""Processor seconds of this process for one picture that is answered elsewhere, about; ``benchmarks/remote.py``."""
 
 
 class Router:

@@ -22,8 +22,15 @@ class Sluice:
     Its outputs go to files in ``directory``, which is its home and working directory too.
     """
 
-    def __init__(self, directory: Path, *arguments: object, broker: str | None = None, **variables: object) -> None:
-        """``variables``: of its environment."""
+    def __init__(
+        self,
+        directory: Path,
+        *arguments: object,
+        broker: str | None = None,
+        program: Path | str = SLUICE,
+        **variables: object,
+    ) -> None:
+        """``program``: in place of the command; ``variables``: of its environment."""
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         number = len(list(directory.glob("*.err")))
@@ -34,7 +41,7 @@ class Sluice:
             environment["SLUICE_BROKER"] = f"kafka://{broker}"
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [str(SLUICE), *map(str, arguments)], stdout=out, stderr=err, cwd=directory, env=environment
+                [str(program), *map(str, arguments)], stdout=out, stderr=err, cwd=directory, env=environment
             )
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
@@ -19,7 +21,7 @@ from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores, so_far
 from operators.wire.schema import Fallback
-from serving.errors import ModelError, OutOfService
+from serving.errors import BackendDown, ModelError, OutOfService
 from serving.scheduling.requests import Urgency
 
 ROOMY = (Rung("big", 2), Rung("middle", 4), Rung("small", 9))
@@ -170,3 +172,19 @@ async def test_a_model_that_comes_back_answers_again() -> None:
     scene.gone.clear()
     regions = await scene.frame(1, 4)
     assert {region.attributes[0].model.name for region in regions} == {"middle"}
+
+
+async def test_where_the_backend_of_the_oracle_is_down_the_first_that_can_answers_proven_or_not() -> None:
+    scene = Scene()
+    scene.error = BackendDown("backend gpu: away")
+    scene.gone |= {"big", "middle"}
+    regions = await scene.frame(0, 2)
+    assert {region.attributes[0].model.name for region in regions} == {"small"}
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined["variant"] == "small answers, proven or not: backend gpu: away"
+    scene.gone.add("small")
+    with pytest.raises(BackendDown, match="away"):
+        await scene.frame(1, 2)
+    scene.gone.clear()
+    await scene.frame(2, 2)
+    assert scene.asked() == {"big": 2}

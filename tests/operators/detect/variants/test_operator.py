@@ -20,7 +20,7 @@ from operators.detect.variants.operator import DetectVariants
 from operators.frames.frame import Frame, Region
 from operators.testing import FakeEngine, card_of, make_frame, make_region, so_far
 from operators.testing.builders import call
-from serving.errors import ModelError, OutOfService
+from serving.errors import BackendDown, ModelError, OutOfService
 from serving.scheduling.requests import Urgency
 from tests.pipelines.run.recording import Recording
 
@@ -203,6 +203,20 @@ async def test_an_oracle_that_fails_fails_the_frame() -> None:
     scene.finder.errors["big"] = ModelError("gone")
     with pytest.raises(ModelError, match="gone"):
         await scene.frame(0)
+
+
+async def test_where_the_backend_of_the_oracle_is_down_the_first_that_can_answers_proven_or_not() -> None:
+    scene = Scene(middle="probation", small="probation")
+    scene.finder.errors |= {"big": BackendDown("backend gpu: away"), "middle": BackendDown("backend gpu: away")}
+    assert len(await scene.frame(0)) == 10
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined["variant"] == "big: it is not there, so small answers, proven or not"
+    scene.finder.errors["small"] = BackendDown("backend gpu: away")
+    with pytest.raises(BackendDown, match="away"):
+        await scene.frame(1)
+    scene.finder.errors.clear()
+    await scene.frame(2)
+    assert scene.plan.variant == "big"
 
 
 async def test_a_plan_without_a_ladder_or_without_shortcuts_is_obeyed() -> None:
