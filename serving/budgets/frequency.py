@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
-HORIZON_S = 600.0
+HORIZON_S = 86_400.0
 """Requests count the less, the longer ago they were: after so long by 1/e."""
 LEAST_S = 1.0
 """A frequency counts from so many seconds on, or it would be infinite at first."""
