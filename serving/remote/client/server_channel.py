@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
+from serving.errors import Malformed
 from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress, is_here
 from serving.remote.client.pick import ServerLoad
@@ -93,11 +94,14 @@ class ServerChannel:
             self._in_flight -= 1
 
     async def ask(self, rpc: Rpc[Question, Reply], question: Question, timeout_s: float) -> Reply:
-        """Make a call; raises grpc.aio.AioRpcError, or ServerLost where the server has stopped to answer."""
+        """Make a call; raises grpc.aio.AioRpcError, or ServerLost where the server has stopped to answer.
+
+        Malformed where what it has answered is no reply.
+        """
         call = rpc.on(self._channel)(question, timeout=timeout_s, metadata=self._metadata)
         self._calls.add(call)
         try:
-            return await call
+            answer: Reply | None = await call
         except asyncio.CancelledError:
             if call in self._given_up:
                 raise ServerLost from None
@@ -105,6 +109,9 @@ class ServerChannel:
         finally:
             self._calls.discard(call)
             self._given_up.discard(call)
+        if answer is None:
+            raise Malformed(f"it is no {rpc.reply.__name__}")
+        return answer
 
     async def close(self) -> None:
         """End it, with the calls that are under way."""
@@ -137,7 +144,8 @@ class ServerChannel:
                 return self.ready
             self._give_up()
             return False
-        except ServerLost:
+        except (ServerLost, Malformed) as error:
+            self._refused_by = f"its answer is none: {error}" if isinstance(error, Malformed) else None
             return False
         self._missed, self._refused_by = 0, None
         return said.ready
@@ -160,8 +168,8 @@ class ServerChannel:
         question = pb.SystemSharedMemoryRegisterRequest(name=name, key=f"/{name}", offset=0, byte_size=size)
         try:
             await self.ask(REGION_REGISTER, question, PROBE_WITHIN_S)
-        except (grpc.aio.AioRpcError, ServerLost) as error:
-            why = error.details() if isinstance(error, grpc.aio.AioRpcError) else "it does not answer"
+        except (grpc.aio.AioRpcError, ServerLost, Malformed) as error:
+            why = error.details() if isinstance(error, grpc.aio.AioRpcError) else str(error) or "it does not answer"
             log.info("%s takes no shared memory, so pictures travel in messages: %s", self.target, why)
             return False
         return True

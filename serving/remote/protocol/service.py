@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -31,12 +32,21 @@ class Rpc(Generic[Question, Reply]):
     reply: type[Reply]
 
     def on(self, channel: grpc.aio.Channel) -> grpc.aio.UnaryUnaryMultiCallable[Question, Reply]:
-        """The call to make on a channel: ``await SERVER_LIVE.on(channel)(request, timeout=1.0)``."""
+        """The call to make on a channel: ``await SERVER_LIVE.on(channel)(request, timeout=1.0)``.
+
+        Its answer is None where the bytes that came are no reply.
+        """
         return channel.unary_unary(
             f"/{SERVICE}/{self.name}",
             request_serializer=self.question.SerializeToString,
-            response_deserializer=self.reply.FromString,
+            response_deserializer=self._read,
         )
+
+    def _read(self, data: bytes) -> Reply:
+        with suppress(DecodeError):
+            return self.reply.FromString(data)
+        # gRPC gives its caller None for whatever a deserializer raises, and logs a traceback.
+        return cast(Reply, None)
 
     def answered_by(self, behaviour: Callable[[Question, Context], Awaitable[Reply]]) -> tuple[str, Handler]:
         """The call's handler for ``handlers``; bytes that are no such question are refused before it is asked."""

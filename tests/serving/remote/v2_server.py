@@ -86,6 +86,7 @@ class V2Server:
     token: str | None = None
     queue: int | None = None
     shares_memory: bool = False
+    interceptors: list[grpc.aio.ServerInterceptor] = field(default_factory=list)
     answering: asyncio.Event = field(default_factory=asyncio.Event)
     """Nothing is answered while it is not set."""
     asked: list[pb.ModelInferRequest] = field(default_factory=list)
@@ -97,7 +98,8 @@ class V2Server:
 
     async def start(self, credentials: grpc.ServerCredentials | None = None) -> None:
         self.answering.set()
-        self._server = server = grpc.aio.server(options=[*message_options(LIMITS), ("grpc.so_reuseport", 0)])
+        options = [*message_options(LIMITS), ("grpc.so_reuseport", 0)]
+        self._server = server = grpc.aio.server(interceptors=self.interceptors, options=options)
         calls = [
             SERVER_READY.answered_by(self._ready),
             MODEL_METADATA.answered_by(self._metadata),

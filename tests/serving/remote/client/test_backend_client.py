@@ -4,8 +4,10 @@ import asyncio
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import grpc
+import grpc.aio
 import numpy as np
 import pytest
 
@@ -340,3 +342,32 @@ async def test_answers_beyond_the_limit_are_refused(catalogue: Catalogue, connec
         server.spoil = swell
         with pytest.raises(BackendDown):
             await client.infer("means", PICTURES, SOON)
+
+
+async def test_bytes_that_are_no_answer_are_a_failure_like_others(catalogue: Catalogue, connected: Connected) -> None:
+    nonsense = [asyncio.Event() for _ in range(2)]
+
+    class Garbler(grpc.aio.ServerInterceptor):
+        """Has calls answered with bytes of no message: that for inference, or the question whether it is ready."""
+
+        async def intercept_service(self, continuation: Any, details: grpc.HandlerCallDetails) -> Any:
+            for said, name in zip(nonsense, ("ModelInfer", "ServerReady"), strict=True):
+                if said.is_set() and details.method.endswith(f"/{name}"):
+                    return grpc.unary_unary_rpc_method_handler(garbled)
+            return await continuation(details)
+
+    async def garbled(question: bytes, context: Any) -> bytes:
+        return b"\xff" * 40
+
+    server = ours(catalogue, interceptors=[Garbler()])
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        nonsense[0].set()
+        with pytest.raises(BackendDown, match="its answer is none: it is no ModelInferResponse"):
+            await client.infer("means", PICTURES, SOON)
+        nonsense[1].set()
+        await until(lambda: not client.may_answer)
+        for each in nonsense:
+            each.clear()
+        await until(lambda: client.may_answer)
+        assert np.array_equal((await client.infer("means", PICTURES, SOON))[0], MEANS)
