@@ -27,12 +27,15 @@ LEARNING = {
 """What only nodes with ``specialize`` or ``caches`` need."""
 ANNOTATING = {"operators.annotate.annotator"}
 """What only a run that draws needs."""
+BUDGETS = {"serving.budgets"}
+"""What only a query with a budget of a day needs."""
 HEAVY = (
     RUN
     | NETWORKS
     | BROKERS
     | LEARNING
     | ANNOTATING
+    | BUDGETS
     | {
         "aiohttp",
         "grpc",
@@ -175,7 +178,7 @@ def test_a_run_with_an_endpoint_imports_http_and_one_without_does_not(folder: Pa
     (folder / "asks.yaml").write_text(RIGHT.replace("endless", spec))
     status, found = imported(folder, ["run", "asks.yaml"])
     assert status == 0
-    assert found <= RUN | NETWORKS | {"aiohttp"}
+    assert found <= RUN | NETWORKS | BUDGETS | {"aiohttp"}
     assert "aiohttp" in found
 
 
