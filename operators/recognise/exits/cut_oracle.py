@@ -86,6 +86,10 @@ class CutOracle:
             )
         return None
 
+    def why_none_yet(self, looks: int) -> str | None:
+        """Why no exits answer on a stream after so many looks, where that is said unasked."""
+        return None
+
     @property
     def cuts(self) -> tuple[str, ...]:
         return tuple(place.tensor for place in self.places)

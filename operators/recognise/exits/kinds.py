@@ -120,7 +120,9 @@ class SpecialisedExits:
         known = self._streams.get(stream)
         if known is None:
             return None
-        return self._cut.why_not or (None if known.in_use is not None else known.reason)
+        if self._cut.why_not is not None or known.in_use is not None:
+            return self._cut.why_not
+        return known.reason or self._cut.why_none_yet(known.account.looks)
 
     def is_told(self, stream: str) -> bool:
         """Whether there is something to tell of a stream: it was asked for, or exits have been made."""

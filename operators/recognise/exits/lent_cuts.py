@@ -22,6 +22,8 @@ from serving.scheduling.requests import Urgency
 if TYPE_CHECKING:
     from cache_adapt.learned.specs import ExitCut
 
+NEEDED = 1000
+"""Looks that it takes about, until exits answer."""
 LENDER_S = 0.002
 """First guess of the processor seconds of a look by a lender."""
 
@@ -49,6 +51,9 @@ class LentCuts(CutOracle):
             there_ms, here_ms = 1000 * self.whole_s, 1000 * self.look_s
             return f"a look of {self.oracle} takes {there_ms:.1f} ms, one of {self.network} takes {here_ms:.1f} ms here"
         return self._fault
+
+    def why_none_yet(self, looks: int) -> str | None:
+        return f"{looks} looks went to {self.oracle}: exits take {NEEDED} and more, which a quiet stream hardly has"
 
     @property
     def whole_s(self) -> float:

@@ -210,3 +210,15 @@ async def test_second_looks_of_a_variant_in_service_cross_within_the_same_budget
         crossing.node.published(frame.header.id)
         await turns()
     assert crossing.calls == calls
+
+
+async def test_a_quiet_stream_is_told_why_its_looks_all_cross() -> None:
+    crossing = LentCrossing("specialised")
+    await crossing.passing(COLOURS, 3)
+    told = crossing.plan().specialization
+    assert told is not None
+    assert told.reason == "12 looks went to far on gpu: exits take 1000 and more, which a quiet stream hardly has"
+    await trusted(crossing, "specialised")
+    told = crossing.plan().specialization
+    assert told is not None
+    assert told.reason is None
