@@ -110,6 +110,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
     ]
     assert set(HOOKS) - set(calls) - {"model_unloaded", "audit_disagreed"} == {
         *(
+            "budget_stands",
             "frame_dropped",
             "frame_replaced",
             "frames_missing",
