@@ -29,7 +29,7 @@ from cache_adapt.learned.heard import Heard
 AIM, NAMES = 0.5, 0.5
 """Shares of the wrong answers that are allowed: among answers, and among what the end named.
 
-An audit has to prove the first: that takes some 290 audits at half of what is allowed, and fails at .65 of it.
+An audit has to prove the first: that takes 200 to 350 audits at half of what is allowed, and fails at .65 of it.
 """
 STEPS = 50
 """Thresholds are raised by so many parts of the inputs in the end, and by quarters of these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,6 +23,8 @@ from serving.errors import BadInput, Malformed
 log = logging.getLogger(__name__)
 
 LARGEST_BYTES = 1 << 20
+LOCK_TRIES, LOCK_PAUSE_S = 50, 0.01
+"""A process that stands still while it holds the file holds up others for so long, and no longer."""
 MOST_HOLDERS = 200
 """Budgets of one query; nodes and backends are fewer."""
 
@@ -111,7 +114,18 @@ class FileLedger:
         try:
             lock.parent.mkdir(parents=True, exist_ok=True)
             with lock.open("ab") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                _lock(file.fileno())
                 yield
         except OSError as error:
             raise BadInput(f"{lock}: cannot be used ({error.strerror or error})") from error
+
+
+def _lock(file: int) -> None:
+    """Lock an open file; OSError where another process holds it all the time."""
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(LOCK_PAUSE_S)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

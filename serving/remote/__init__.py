@@ -1,5 +1,6 @@
 """Networks on other machines: calls in the Open Inference Protocol, and vision models behind endpoints of chat
 completions; either is imported only where a model of it is named.
 
-Read in this order: ``protocol``, ``server``, ``breaker``, ``client``, ``endpoint``, ``place_choice``, ``router``.
+Read in this order: ``peers``, ``protocol``, ``server``, ``breaker``, ``client``, ``endpoint``,
+``place_choice``, ``router``.
 """

@@ -9,10 +9,10 @@ from pathlib import Path
 from pipelines.observe.web.listen import Listen, checked_secret, parse_listen
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
+from serving.remote.peers import read_pem
 
 DEFAULT_GRPC = "127.0.0.1:8001"
 DEFAULT_HTTP = "127.0.0.1:8000"
-LARGEST_PEM = 1 << 20
 SOCKET = "unix:"
 
 
@@ -104,18 +104,7 @@ def _read(tls: TlsPaths) -> Certificates | None:
         if tls.client_ca is not None:
             raise BadInput("--client-ca needs a certificate of this backend: give --cert and --key too")
         return None
-    client_ca = None if tls.client_ca is None else _pem("--client-ca", tls.client_ca)
-    key = _pem("--key", tls.key)
+    client_ca = None if tls.client_ca is None else read_pem(tls.client_ca, "--client-ca")
+    key = read_pem(tls.key, "--key")
     hide(*(line for line in key.decode("ascii", "replace").split() if len(line) >= SURE and "---" not in line))
-    return Certificates(_pem("--cert", tls.certificate), key, client_ca, tls)
-
-
-def _pem(option: str, path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            found = file.read(LARGEST_PEM + 1)
-    except OSError as error:
-        raise BadInput(f"{option} {path}: {error.strerror}") from None
-    if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
-        raise BadInput(f"{option} {path}: it is no PEM file of at most {LARGEST_PEM >> 20} MiB")
-    return found
+    return Certificates(read_pem(tls.certificate, "--cert"), key, client_ca, tls)

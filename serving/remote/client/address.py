@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from serving.common.redaction import hide
-from serving.errors import BadInput
-
-LARGEST_PEM = 1 << 20
+from serving.remote.peers import read_pem
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +45,5 @@ class BackendAddress:
         return f"backend {self.name} ({', '.join(self.urls)})"
 
 
-def is_here(target: str) -> bool:
-    """Whether a target of gRPC is this machine, whose memory can be shared: a socket, or a loopback address."""
-    if target.startswith("unix:"):
-        return True
-    host = target.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _pem(path: Path | None, key: str) -> bytes | None:
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as file:
-            found = file.read(LARGEST_PEM + 1)
-    except OSError as error:
-        raise BadInput(f"tls.{key}: {path} cannot be read ({error.strerror})") from None
-    if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
-        raise BadInput(f"tls.{key}: {path} is no PEM file of at most {LARGEST_PEM >> 20} MiB")
-    return found
+    return None if path is None else read_pem(path, f"tls.{key}")

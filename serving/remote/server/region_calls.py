@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
-from urllib.parse import unquote
-
 from serving.errors import Malformed
+from serving.remote.peers import is_here
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.parameters import checked_name
@@ -52,21 +50,6 @@ class RegionCalls:
             status.name, status.key = each.name, f"/{each.file.name}"
             status.offset, status.byte_size = each.offset, each.size
         return said
-
-
-def is_here(peer: str) -> bool:
-    """Whether a client, as gRPC writes its address, is on this machine.
-
-    >>> is_here("ipv4:127.0.0.1:5000"), is_here("ipv6:%5B::1%5D:5000"), is_here("unix:"), is_here("ipv4:10.0.0.7:1")
-    (True, True, True, False)
-    """
-    kind, _, place = unquote(peer).partition(":")
-    if kind == "unix":
-        return True
-    try:
-        return ipaddress.ip_address(place.rpartition(":")[0].strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _here(peer: str) -> str:

@@ -164,3 +164,20 @@ def test_convoys_of_objects_that_are_alike_do_not_break_the_interval() -> None:
                 break
         missed += wrong
     assert missed <= 10
+
+
+def test_exits_that_disagree_half_as_often_as_they_may_are_proven_and_those_nearer_to_it_are_not() -> None:
+    """Why exits aim at half (decision 19): the median of the audits until one is trusted."""
+
+    def proofs(share: float) -> list[float]:
+        """Audits until an audit trusts; infinite where it never does."""
+        found = []
+        for seed in range(60):
+            audit = lived(0.1 * share, 3000, seed, Rule(0.9), until=("trusted", "off"))
+            found.append(float(audit.state.audits) if audit.phase == "trusted" else np.inf)
+        return found
+
+    assert np.median(proofs(0.0)) == 48
+    assert 60 < np.median(proofs(0.25)) < 120
+    assert 200 < np.median(proofs(0.5)) < 350
+    assert np.isinf(np.median(proofs(0.65)))

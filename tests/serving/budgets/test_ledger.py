@@ -1,5 +1,6 @@
 """The file that keeps a day's spending."""
 
+import fcntl
 import os
 import signal
 import sys
@@ -142,3 +143,16 @@ def test_processes_that_are_killed_leave_a_file_that_the_next_can_use(tmp_path: 
         assert child.exitcode == -signal.SIGKILL
     left = budget(tmp_path / "q.json").left
     assert 5.0 - 1.5 - 3 * 5.0 / LEASES - 1e-9 <= left <= 5.0 - 1.5 + 1e-9
+
+
+def test_a_process_that_stands_still_with_the_file_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("serving.budgets.ledger.LOCK_PAUSE_S", 0.001)
+    known = budget(tmp_path / "q.json")
+    with (tmp_path / "q.lock").open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        spend(known, 0.01, 101)
+        with pytest.raises(BadInput, match="cannot be used"):
+            budget(tmp_path / "q.json")
+    assert sum("not kept" in each for each in caplog.messages) == 1

@@ -9,11 +9,12 @@ from random import Random
 import grpc
 import pytest
 
-from serving.remote.client.address import BackendAddress, is_here
+from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
 from serving.remote.client.failures import LONGEST, failure
 from serving.remote.client.pick import ServerLoad, pick
 from serving.remote.client.servers import resolved
+from serving.remote.peers import is_here
 
 
 def test_the_less_busy_of_two_is_picked() -> None:

@@ -1,0 +1,38 @@
+"""Whom a call goes to or comes from: whether that is this machine, and the certificates by which both are known."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from urllib.parse import unquote
+
+from serving.errors import BadInput
+
+LARGEST_PEM = 1 << 20
+
+
+def is_here(address: str) -> bool:
+    """Whether an address, as gRPC writes it, is of this machine, whose memory can be shared.
+
+    >>> is_here("ipv4:127.0.0.1:5000"), is_here("ipv6:%5B::1%5D:5000"), is_here("unix:"), is_here("ipv4:10.0.0.7:1")
+    (True, True, True, False)
+    """
+    kind, _, place = unquote(address).partition(":")
+    if kind == "unix":
+        return True
+    try:
+        return ipaddress.ip_address(place.rpartition(":")[0].strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def read_pem(path: Path, what: str) -> bytes:
+    """Certificates or a key; BadInput, which begins with ``what``, where the file has none or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            found = file.read(LARGEST_PEM + 1)
+    except OSError as error:
+        raise BadInput(f"{what}: {path} cannot be read ({error.strerror})") from None
+    if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
+        raise BadInput(f"{what}: {path} is no PEM file of at most {LARGEST_PEM >> 20} MiB")
+    return found
