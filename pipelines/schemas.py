@@ -17,8 +17,10 @@ from operators.wire.schema import (
     Counts,
     DeadLetter,
     Event,
+    FleetPlacement,
     FrameHeader,
     Notification,
+    ProcessLoad,
     Result,
     SamplesHeader,
     StreamPlan,
@@ -42,6 +44,8 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
     "samples": SamplesHeader,
     "wish": Wish,
     "update": UpdateHeader,
+    "load": ProcessLoad,
+    "placement": FleetPlacement,
 }
 
 

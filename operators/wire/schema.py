@@ -38,6 +38,20 @@ from operators.wire.events import (
     StreamStatus,
     ZoneCause,
 )
+from operators.wire.fleet import (
+    LOAD_SCHEMA,
+    PLACEMENT_SCHEMA,
+    AskedSession,
+    BackendPlacement,
+    BatchTime,
+    FleetPlacement,
+    LoadState,
+    PlacedSession,
+    ProcessLoad,
+    ShedSession,
+    TimedModel,
+    WantedBackends,
+)
 from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, FrameId, FrameInfo
 from operators.wire.result import (
     RESULT_SCHEMA,
@@ -79,7 +93,9 @@ __all__ = [
     "EVENT_SCHEMA",
     "FRAME_HEADER_KEY",
     "FRAME_SCHEMA",
+    "LOAD_SCHEMA",
     "NOTIFICATION_SCHEMA",
+    "PLACEMENT_SCHEMA",
     "PLAN_SCHEMA",
     "RESULT_SCHEMA",
     "SAMPLES_HEADER_KEY",
@@ -89,8 +105,11 @@ __all__ = [
     "UPDATE_SCHEMA",
     "WISH_SCHEMA",
     "Agreement",
+    "AskedSession",
     "Attribute",
     "AuditedKind",
+    "BackendPlacement",
+    "BatchTime",
     "BoundingBox",
     "ClassCount",
     "Counts",
@@ -100,12 +119,14 @@ __all__ = [
     "Direction",
     "Event",
     "Fallback",
+    "FleetPlacement",
     "FrameHeader",
     "FrameId",
     "FrameInfo",
     "IdentityAgreement",
     "Interval",
     "LineCounts",
+    "LoadState",
     "Message",
     "Model",
     "NamesLost",
@@ -115,11 +136,14 @@ __all__ = [
     "Object",
     "Outcome",
     "Phase",
+    "PlacedSession",
     "Plan",
+    "ProcessLoad",
     "ProcessorSeconds",
     "Provenance",
     "Result",
     "SamplesHeader",
+    "ShedSession",
     "ShortcutKind",
     "Snapshot",
     "Specialization",
@@ -128,8 +152,10 @@ __all__ = [
     "StreamState",
     "StreamStatus",
     "SwitchOff",
+    "TimedModel",
     "UpdateHeader",
     "VariantSwitch",
+    "WantedBackends",
     "Wish",
     "ZoneCause",
     "from_json",
@@ -148,6 +174,8 @@ Message = (
     | SamplesHeader
     | Wish
     | UpdateHeader
+    | ProcessLoad
+    | FleetPlacement
 )
 M = TypeVar("M", bound=msgspec.Struct)
 

@@ -20,7 +20,9 @@ from pydantic import Field
 from serving.common.strict import Strict
 from serving.errors import BadInput
 
-Kind = Literal["frames", "results", "streams", "plans", "state", "samples", "updates", "events", "dlq"]
+Kind = Literal[
+    "frames", "results", "streams", "plans", "state", "samples", "updates", "load", "placement", "events", "dlq"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PREFIX = r"^[A-Za-z0-9._-]{0,100}$"
@@ -110,6 +112,22 @@ class UpdatesTopic(StateTopic):
     max_message_bytes: int = Field(default=2 * MIB, ge=1024)
 
 
+class LoadTopic(TopicSettings):
+    """How busy every process is: soon stale. A scheduler that starts reads the last ten minutes."""
+
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    retention_s: float | None = Field(default=900.0, gt=0)
+    retention_bytes: int | None = Field(default=64 * MIB, gt=0)
+
+
+class PlacementTopic(StreamsTopic):
+    """The sessions of every backend: the last plan of a scheduler."""
+
+    partitions: int = Field(default=1, ge=1, le=1)
+    """One of the schedulers has it, and that one plans."""
+    max_message_bytes: int = Field(default=8 * MIB, ge=1024)
+
+
 class DeadLettersTopic(TopicSettings):
     """Messages that could not be processed, with their bytes."""
 
@@ -138,6 +156,10 @@ class TopicsConfig(Strict):
     """The workers' samples, for the adaptation worker."""
     updates: UpdatesTopic = UpdatesTopic.model_construct()
     """The adaptation worker's artefacts, for workers."""
+    load: LoadTopic = LoadTopic.model_construct()
+    """How busy workers and backends are."""
+    placement: PlacementTopic = PlacementTopic.model_construct()
+    """The sessions that every backend serves."""
     events: TopicSettings = TopicSettings.model_construct()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic.model_construct()
