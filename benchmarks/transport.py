@@ -43,13 +43,14 @@ from operators.wire.schema import (
     to_json,
 )
 from pipelines.partition.dispatch import TopicNames
-from pipelines.partition.partition import SharedParts
 from pipelines.partition.publisher import Publisher
+from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.shared_parts import SharedParts
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import FrameAgent, sender
 from pipelines.worker.app import MAX_MESSAGE_BYTES, make_app
+from pipelines.worker.duties import NoEvents
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import NoEvents
 from tests.integration.worker_parts import NothingToResume
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
@@ -136,9 +137,10 @@ async def _work(place: Place, mended: bool) -> None:
         if not mended:
             app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
         publisher = Publisher(sender(app))
+        work = QueryWork("load", FourMilliseconds(), place.topics, NothingToResume(), NoEvents())
         FrameAgent(
             app,
-            SharedParts(FourMilliseconds(), publisher, place.topics, NothingToResume(), NoEvents()),
+            SharedParts(place.topics.frames, publisher, Queries([work])),
             asyncio.Event(),
         )
         await app.start()

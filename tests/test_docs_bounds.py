@@ -61,7 +61,7 @@ from pipelines.observe.live import board, pairs, pictures, sightings, stream_fig
 from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
-from pipelines.partition import answered, dead_letters, partition
+from pipelines.partition import answered, dead_letters, shared_parts
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
@@ -120,7 +120,7 @@ SAID = {
         f"in `sluice run` a stream has at most {feed.FRAMES_IN_FLIGHT} frames under way, so its queue of {QUEUED} does",
         f"`--buffer-mb`, default {BUFFER_MB} |",
         f"| an hour and {gib(FRAMES.retention_bytes or 0)} per partition; `publish.topics.frames` |",
-        f"window | about {partition.WINDOW} frames, {mib(partition.WINDOW_BYTES)} |",
+        f"window | about {shared_parts.WINDOW} frames, {mib(shared_parts.WINDOW_BYTES)} |",
         f"| worker: a stream's queue | {QUEUED} frames |",
     ],
     "how-to/serve-networks.md": [
@@ -159,7 +159,7 @@ SAID = {
         f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
         f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
-        f"| *about {partition.WINDOW}, {mib(partition.WINDOW_BYTES)}* |",
+        f"| *about {shared_parts.WINDOW}, {mib(shared_parts.WINDOW_BYTES)}* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
         f"| shapes of pictures in which a detector is loaded, beside its own | *{rectangles.MOST_SHAPES}* |",
         f"| *{proofs.MOST}, {kib(proofs.LARGEST)}* for each network |",

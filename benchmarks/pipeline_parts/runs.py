@@ -39,8 +39,10 @@ from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.progress import RunProgress
 from pipelines.settings import BrokerSettings
+from pipelines.worker.duties import Duties
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.roster import Roster
+from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.backend import Backend
 
 P = ParamSpec("P")
@@ -178,12 +180,12 @@ async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     of = compiled(wanted, models())
     executor = await build_executor(of, Environment.of(of, engine))
     config = WorkerConfig(
-        KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted)
+        KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted).frames
     )
     begun = asyncio.Event()
     telling = asyncio.create_task(_tell(begun, ready))
-    duties = Duties(executor, MeteredEvents(meter, wanted.publish.events))
-    await run_worker(config, duties, stop=meter.done, ready=begun)
+    duties = Duties(config.name, place.topics(wanted), executor, MeteredEvents(meter, wanted.publish.events))
+    await run_worker(config, Roster([duties]), stop=meter.done, ready=begun)
     await telling
     await engine.stop()
     return meter.marks

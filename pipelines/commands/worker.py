@@ -79,7 +79,6 @@ def command(
     from operators.transports.faust_import import import_faust
 
     import_faust()
-    from pipelines.partition.dispatch import TopicNames
     from pipelines.process.heap import few_arenas
     from pipelines.worker.kafka_transport import KafkaTransport
     from pipelines.worker.process import work
@@ -87,8 +86,8 @@ def command(
 
     config = WorkerConfig(
         transport=KafkaTransport(settings),
-        query=wanted.query.name,
-        topics=TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq"))),
+        name=wanted.query.name,
+        frames=topics.name("frames"),
         start="earliest" if start == "earliest" else "latest",
         give_up_s=broker_timeout_s,
         alive=alive,

@@ -1,6 +1,7 @@
-"""One frame through the nodes of a query. The executor gives each stream a lane, decides what is dropped, counts
-deadlines, and makes exactly one result of every frame.
+"""One frame through the nodes of a query. The executor takes it through its stream's lane, decides what is dropped,
+counts deadlines, and makes exactly one result of every frame. Executors of several queries share lanes, and may share
+nodes.
 
-Read in this order: ``executor``, ``surroundings``, ``lane``, ``overload``, ``walk``, ``beside``, ``plan_echo``,
-``stopwatch``, ``fresh_starts``, ``ahead``, ``moments``, ``frame_room``, ``objects``.
+Read in this order: ``executor``, ``surroundings``, ``lanes``, ``lane``, ``overload``, ``walk``, ``frame_answers``,
+``beside``, ``plan_echo``, ``stopwatch``, ``fresh_starts``, ``ahead``, ``moments``, ``frame_room``, ``objects``.
 """

@@ -1,35 +1,33 @@
-"""The executor: walks the query's DAG for each frame under a deadline; every frame ends in exactly one outcome."""
+"""The executor of a query: walks its DAG for each frame under a deadline; every frame ends in exactly one outcome."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 
 from msgspec import UNSET, UnsetType
 
 from operators.base import Operator
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Region
 from operators.wire.schema import FrameHeader, NodeDecision, Outcome, Plan, Result
 from pipelines.execute.ahead import Waiting
-from pipelines.execute.lane import Dropped, Lane
-from pipelines.execute.moments import Moment, Moments
+from pipelines.execute.lane import Claim, Dropped
+from pipelines.execute.lanes import FrameTurn, Lanes, LoadFrame
+from pipelines.execute.moments import Moment
 from pipelines.execute.objects import objects_of
-from pipelines.execute.overload import POLICIES, WaitingFrame
-from pipelines.execute.stopwatch import StageStopwatch
+from pipelines.execute.overload import POLICIES, StreamPatience, WaitingFrame
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.execute.walk import Walk
+from pipelines.execute.walk import Outset, Progress, Walk
 from pipelines.planning.planner import Planner, Start
 from pipelines.query.dag import Dag
 from serving.common.redaction import redact
-from serving.common.threads import in_thread
-
-LoadFrame = Callable[[], Frame]
-"""Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
 
 
 class Executor:
-    """Analyses frames: those of one stream in order, those of several streams concurrently."""
+    """Analyses frames: those of one stream in order, those of several streams concurrently.
+
+    Executors of several queries may share their lanes: they work on a frame in the same turn.
+    """
 
     def __init__(
         self,
@@ -41,15 +39,15 @@ class Executor:
     ) -> None:
         self.clock = surroundings.clock
         """Capture in the same process uses it too."""
-        self._moments = Moments(self.clock)
+        self._lanes = limits.lanes or Lanes(self.clock, limits.room)
         self._dag = dag
         self._planner = planner
-        self._policies, self._room, self._unhurried = limits.policies, limits.room, limits.unhurried
+        self._policies, self._unhurried = limits.policies, limits.unhurried
+        self._patience: dict[str, StreamPatience] = {}
         self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
         self._final_steps, self._published = surroundings.final_steps, surroundings.published
         self._observer = surroundings.observer
         self._walk = Walk(dag, operators, planner, surroundings.observer, surroundings.clock)
-        self._lanes: dict[str, Lane[Result]] = {}
 
     async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
@@ -59,8 +57,9 @@ class Executor:
         ahead = self._waiting.get(header.stream) if header.raw else None
         if ahead is not None:
             ahead.arrived(header, load)
+        claim = Claim(waiting, self._patient(header.stream), partial(self._begin, header, moment))
         try:
-            return await self._lane(header.stream).run(waiting, lambda: self._analyse(header, load, moment))
+            return await self._lanes.run(header, load, claim)
         except Dropped as drop:
             return self._unanalysed(header, moment, "dropped", drop.cause)
         finally:
@@ -88,30 +87,26 @@ class Executor:
 
     def busy(self, stream: str) -> bool:
         """Whether a frame of the stream waits or is analysed."""
-        lane = self._lanes.get(stream)
-        return lane is not None and not lane.idle
+        return self._lanes.busy(stream)
 
     async def settled(self, within_s: float) -> None:
         """Return when no frame is analysed any more, or after so long."""
-        runners = [lane.runner for lane in self._lanes.values() if lane.runner is not None]
-        if runners:
-            await asyncio.wait(runners, timeout=within_s)
+        await self._lanes.settled(within_s)
 
     def forget(self, stream: str) -> None:
         """Drop what the operators know of a stream: its partition moved away."""
-        self._lanes.pop(stream, None)
-        self._moments.forget(stream)
+        self._lanes.forget(stream)
+        self._patience.pop(stream, None)
         self._walk.forget(stream)
         self._observer.stream_dropped(stream)
 
-    def _lane(self, stream: str) -> Lane[Result]:
-        if stream not in self._lanes:
-            policy = POLICIES[self._policies.get(stream, "block")]()
-            self._lanes[stream] = Lane(policy, clock=self.clock)
-        return self._lanes[stream]
+    def _patient(self, stream: str) -> StreamPatience:
+        if stream not in self._patience:
+            self._patience[stream] = StreamPatience(POLICIES[self._policies.get(stream, "block")]())
+        return self._patience[stream]
 
     def _moment(self, header: FrameHeader) -> Moment:
-        return self._moments.of(header, idle=not self.busy(header.stream))
+        return self._lanes.moment(header)
 
     def _ms_since(self, moment: Moment) -> float:
         return (self.clock.monotonic_s() - moment.captured_s) * 1000
@@ -119,33 +114,28 @@ class Executor:
     def _deadline(self, moment: Moment) -> float:
         return moment.captured_s + self._dag.slo_ms / 1000
 
-    async def _analyse(self, header: FrameHeader, load: LoadFrame, moment: Moment) -> Result:
-        if (ahead := self._waiting.get(header.stream)) is not None:
+    def _begin(self, header: FrameHeader, moment: Moment, turn: FrameTurn) -> Awaitable[Result]:
+        """Set out with a frame whose turn has come; awaiting what this returns goes on."""
+        stream, deadline_s = header.stream, self._deadline(moment)
+        if (ahead := self._waiting.get(stream)) is not None:
             ahead.begun(header)
-        async with self._room.taken(header) as decoded:
-            watch = StageStopwatch()
-            queue_ms = self._ms_since(moment)
-            decode = partial(watch.timed, "decode", load)
-            frame = decode() if header.raw else await in_thread(decode)
-            decoded()
-            return await self._analysed(frame, moment, queue_ms, watch)
+        lane, now_s = self._lanes.of(stream), self.clock.monotonic_s()
+        waiting_s, unhurried = lane.waiting(self._patient(stream)), stream in self._unhurried
+        droppable = self._droppable(stream)
+        start = Start(stream, now_s, deadline_s, droppable, waiting_s, lane.crowded, header.id, unhurried)
+        progress = self._walk.begin(Outset(turn.frame, start, ahead, turn.watch.another(), turn.answers))
+        return self._analyse(progress, moment, (turn.began_s - moment.captured_s) * 1000)
 
-    async def _analysed(self, frame: Frame, moment: Moment, queue_ms: float, watch: StageStopwatch) -> Result:
-        start, ahead = self._start(frame, self._deadline(moment)), self._waiting.get(frame.stream)
-        walked = await self._walk.through(frame, start, ahead, watch)
+    async def _analyse(self, progress: Progress, moment: Moment, queue_ms: float) -> Result:
+        frame = progress.frame
+        walked = await self._walk.through(progress)
         cause = None if walked.failure is None else redact(walked.failure)
-        stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **watch.finish()}
+        stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **progress.watch.finish()}
         plan = self._plan(frame.stream, moment, stages_ms, walked.nodes)
         result = self._result(frame.header, "failed" if cause else "analysed", cause, plan, walked.regions)
         for step in self._final_steps:
             await step(frame, result)
         return result
-
-    def _start(self, frame: Frame, deadline: float) -> Start:
-        lane = self._lane(frame.stream)
-        now_s, droppable = self.clock.monotonic_s(), self._droppable(frame.stream)
-        waiting_s, crowded, unhurried = lane.waiting(), lane.crowded, frame.stream in self._unhurried
-        return Start(frame.stream, now_s, deadline, droppable, waiting_s, crowded, frame.header.id, unhurried)
 
     def _droppable(self, stream: str) -> bool:
         return self._policies.get(stream) == "drop_late"

@@ -1,16 +1,22 @@
-"""The waiting frames of one stream, in order, under its overload policy."""
+"""The waiting frames of one stream, in order. Every query has a claim on each frame, under its own overload policy."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
-from pipelines.execute.overload import LATE, QUEUE_FULL, OverloadPolicy, ServiceTime, WaitingFrame
+from operators.wire.schema import FrameId
+from pipelines.execute.overload import LATE, QUEUE_FULL, StreamPatience, WaitingFrame
 from serving.common.clock import SYSTEM, Clock, Timer
 
 T = TypeVar("T")
+Turn = TypeVar("Turn")
+
+DEPTH = 8
+"""Frames that wait at which a stream is full, unless a query wants all of them."""
 
 
 class Dropped(Exception):
@@ -21,74 +27,95 @@ class Dropped(Exception):
         self.cause = cause
 
 
-class _Entry(Generic[T]):
-    """A waiting frame, the work it waits for, and the future that its submitter awaits."""
+class Claim(Generic[Turn, T]):
+    """A query's claim on a frame: the work it has for the frame's turn, and the future that its submitter awaits.
 
-    __slots__ = ("done", "timer", "waiting", "work")
+    All claims are asked for their work before any is done.
+    """
 
-    def __init__(self, waiting: WaitingFrame, work: Callable[[], Awaitable[T]], done: asyncio.Future[T]) -> None:
-        self.waiting = waiting
-        self.work = work
-        self.done = done
+    __slots__ = ("done", "patience", "timer", "waiting", "work")
+
+    def __init__(self, waiting: WaitingFrame, patience: StreamPatience, work: Callable[[Turn], Awaitable[T]]) -> None:
+        self.waiting, self.patience, self.work = waiting, patience, work
+        self.done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.timer: Timer | None = None
 
+    def fail(self, error: Exception) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
 
-class Lane(Generic[T]):
-    """Runs the work of one stream's frames one at a time, in order; drops by policy, never silently.
 
+class _Entry(Generic[Turn, T]):
+    """A waiting frame, the claims on it, and what opens its turn."""
+
+    __slots__ = ("claims", "frame", "turn")
+
+    def __init__(self, frame: FrameId, turn: Callable[[], AbstractAsyncContextManager[Turn]]) -> None:
+        self.frame, self.turn = frame, turn
+        self.claims: list[Claim[Turn, T]] = []
+
+
+class Lane(Generic[Turn, T]):
+    """Runs the work of one stream's frames one at a time, in order; drops by the claims' policies, never silently.
+
+    The claims on a frame are worked on at the same time. A frame that no claim is left on gets no turn.
     Lateness is checked when a frame is queued, on a timer while it waits, and when its turn comes.
     """
 
-    def __init__(self, policy: OverloadPolicy, depth: int = 8, clock: Clock = SYSTEM) -> None:
-        self._policy = policy
+    def __init__(self, depth: int = DEPTH, clock: Clock = SYSTEM) -> None:
         self._depth = depth
         self._clock = clock
-        self._queue: deque[_Entry[T]] = deque()
-        self._turn = asyncio.Lock()
-        self._room = asyncio.Event()
+        self._queue: deque[_Entry[Turn, T]] = deque()
+        self._hurried = False
+        """Whether a claim has come that may be late."""
         self.runner: asyncio.Task[None] | None = None
         """Ends when the lane is idle; None while it is."""
-        self._service = ServiceTime()
 
-    async def run(self, waiting: WaitingFrame, work: Callable[[], Awaitable[T]]) -> T:
-        """Queue the work and return its result; raises ``Dropped``, or what the work raises."""
-        loop = asyncio.get_running_loop()
-        if self._is_late(waiting, newer_waiting=False):
-            self._service.dropped()
+    async def run(
+        self, frame: FrameId, claim: Claim[Turn, T], turn: Callable[[], AbstractAsyncContextManager[Turn]]
+    ) -> T:
+        """Queue the work and return its result; raises ``Dropped``, or what the work or the turn raises.
+
+        A claim on the newest frame that waits joins those on it; ``turn`` is opened once for all of them.
+        """
+        if self._is_late(claim, newer_waiting=False):
+            claim.patience.service.dropped()
             raise Dropped(LATE)
-        done: asyncio.Future[T] = loop.create_future()
-        entry = _Entry(waiting, work, done)
-        async with self._turn:  # fair: a frame that waits for room is not overtaken by the next
-            await self._make_room()
-            self._queue.append(entry)
+        newest = self._queue[-1] if self._queue else None
+        if newest is None or newest.frame != frame or any(each.patience is claim.patience for each in newest.claims):
+            self._make_room(claim.patience)
+            newest = _Entry(frame, turn)
+            self._queue.append(newest)
+        newest.claims.append(claim)
+        self._hurried |= not claim.patience.policy.patient
         self._drop_late()
-        self._set_timer(entry)
+        self._set_timer(claim)
         if self.runner is None:
-            self.runner = loop.create_task(self._drain())
-        return await done
+            self.runner = asyncio.get_running_loop().create_task(self._drain())
+        return await claim.done
 
     @property
     def idle(self) -> bool:
         """Nothing waits and nothing runs."""
         return self.runner is None
 
-    def waiting(self) -> list[float]:
-        """Deadlines of the frames that wait, in their order."""
-        return [entry.waiting.deadline for entry in self._queue]
+    def waiting(self, patience: StreamPatience) -> list[float]:
+        """Deadlines of the frames that wait with a claim of this query, in their order."""
+        return [each.waiting.deadline for entry in self._queue for each in entry.claims if each.patience is patience]
 
     @property
     def crowded(self) -> bool:
         """Whether the queue is half full or more."""
         return 2 * len(self._queue) >= self._depth
 
-    async def _make_room(self) -> None:
+    def _make_room(self, patience: StreamPatience) -> None:
+        """Drop what the policy gives up where the lane is full, unless another query wants all frames."""
         while len(self._queue) >= self._depth:
-            victim = self._policy.overflow([entry.waiting for entry in self._queue])
-            if victim is None:
-                self._room.clear()
-                await self._room.wait()
-            else:
-                self._drop(self._queue[victim], QUEUE_FULL)
+            victim = patience.policy.overflow([entry.claims[0].waiting for entry in self._queue])
+            if victim is None or any(each.patience.policy.patient for each in self._queue[victim].claims):
+                return
+            for claim in self._queue[victim].claims[:]:
+                self._drop(self._queue[victim], claim, QUEUE_FULL)
 
     async def _drain(self) -> None:
         while self._queue:
@@ -96,54 +123,66 @@ class Lane(Generic[T]):
             if not self._queue:
                 break
             entry = self._queue.popleft()
-            self._room.set()
-            self._cancel_timer(entry)
-            if not entry.done.cancelled():  # else nobody waits for it any more
-                await self._perform(entry)
+            for claim in entry.claims:
+                _cancel_timer(claim)
+            wanted = [claim for claim in entry.claims if not claim.done.cancelled()]
+            if wanted:  # else nobody waits for it any more
+                await self._perform(entry, sorted(wanted, key=lambda claim: claim.waiting.deadline))
         self.runner = None
 
-    async def _perform(self, entry: _Entry[T]) -> None:
+    async def _perform(self, entry: _Entry[Turn, T], claims: Sequence[Claim[Turn, T]]) -> None:
         started_s = self._clock.monotonic_s()
         try:
-            result = await entry.work()
-        except Dropped as drop:  # given up half-way, which says nothing about the time that a frame takes
-            self._service.dropped()
-            _fail(entry, drop)
+            async with entry.turn() as turn:
+                works = [self._answer(claim, claim.work(turn), started_s) for claim in claims]
+                await (works[0] if len(works) == 1 else asyncio.gather(*works))
         except Exception as error:
-            self._service.observe(self._clock.monotonic_s() - started_s)
-            _fail(entry, error)
-        else:
-            self._service.observe(self._clock.monotonic_s() - started_s)
-            if not entry.done.cancelled():
-                entry.done.set_result(result)
+            for claim in claims:
+                claim.patience.service.observe(self._clock.monotonic_s() - started_s)
+                claim.fail(error)
 
-    def _is_late(self, waiting: WaitingFrame, newer_waiting: bool) -> bool:
-        return self._policy.late(waiting, newer_waiting, self._clock.monotonic_s(), self._service.seconds)
+    async def _answer(self, claim: Claim[Turn, T], work: Awaitable[T], started_s: float) -> None:
+        service = claim.patience.service
+        try:
+            result = await work
+        except Dropped as drop:  # given up half-way, which says nothing about the time that a frame takes
+            service.dropped()
+            claim.fail(drop)
+        except Exception as error:
+            service.observe(self._clock.monotonic_s() - started_s)
+            claim.fail(error)
+        else:
+            service.observe(self._clock.monotonic_s() - started_s)
+            if not claim.done.cancelled():
+                claim.done.set_result(result)
+
+    def _is_late(self, claim: Claim[Turn, T], newer_waiting: bool) -> bool:
+        patience, now_s = claim.patience, self._clock.monotonic_s()
+        return patience.policy.late(claim.waiting, newer_waiting, now_s, patience.service.seconds)
 
     def _drop_late(self) -> None:
-        if self._policy.patient:
+        if not self._hurried:
             return
         for entry in list(self._queue):
-            if self._is_late(entry.waiting, newer_waiting=entry is not self._queue[-1]):
-                self._drop(entry, LATE)
+            for claim in entry.claims[:]:
+                if not claim.patience.policy.patient and self._is_late(claim, entry is not self._queue[-1]):
+                    self._drop(entry, claim, LATE)
 
-    def _drop(self, entry: _Entry[T], cause: str) -> None:
-        self._queue.remove(entry)
-        self._cancel_timer(entry)
-        self._service.dropped()
-        _fail(entry, Dropped(cause))
+    def _drop(self, entry: _Entry[Turn, T], claim: Claim[Turn, T], cause: str) -> None:
+        entry.claims.remove(claim)
+        if not entry.claims:
+            self._queue.remove(entry)
+        _cancel_timer(claim)
+        claim.patience.service.dropped()
+        claim.fail(Dropped(cause))
 
-    def _set_timer(self, entry: _Entry[T]) -> None:
+    def _set_timer(self, claim: Claim[Turn, T]) -> None:
         """Check again when the deadline passes: the drop must show even while the frame before it never ends."""
-        if not self._policy.patient and entry in self._queue:
-            due_s = max(entry.waiting.deadline, self._clock.monotonic_s())
-            entry.timer = self._clock.call_at(due_s + 0.001, self._drop_late)
-
-    def _cancel_timer(self, entry: _Entry[T]) -> None:
-        if entry.timer is not None:
-            entry.timer.cancel()
+        if not claim.patience.policy.patient and not claim.done.done():
+            due_s = max(claim.waiting.deadline, self._clock.monotonic_s())
+            claim.timer = self._clock.call_at(due_s + 0.001, self._drop_late)
 
 
-def _fail(entry: _Entry[T], error: Exception) -> None:
-    if not entry.done.cancelled():
-        entry.done.set_exception(error)
+def _cancel_timer(claim: Claim[Turn, T]) -> None:
+    if claim.timer is not None:
+        claim.timer.cancel()

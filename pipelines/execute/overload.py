@@ -7,7 +7,7 @@ which ``late`` may have changed its mind. It counts every drop under the policy'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipelines.query.nodes import PolicyName
@@ -110,3 +110,11 @@ class ServiceTime:
     def dropped(self) -> None:
         """A frame was given up."""
         self.seconds *= 1.0 - self.gain / 2
+
+
+@dataclass(slots=True, eq=False)
+class StreamPatience:
+    """How long a query waits for the frames of one stream, and what it has seen of the time that they take."""
+
+    policy: OverloadPolicy
+    service: ServiceTime = field(default_factory=ServiceTime)

@@ -44,6 +44,12 @@ class StageStopwatch:
         """Stages that have not ended, when the first of these began, and the time in any before."""
         self._started = time.perf_counter()
 
+    def another(self) -> StageStopwatch:
+        """One that goes on from here by itself; no stage is open."""
+        other = StageStopwatch()
+        other.stages_ms, other.in_stages_ms, other._started = dict(self.stages_ms), self.in_stages_ms, self._started
+        return other
+
     def stage(self, name: str) -> TimedStage:
         return TimedStage(name, self)
 

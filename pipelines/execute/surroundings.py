@@ -9,6 +9,7 @@ from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import Result
 from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.lanes import Lanes
 from pipelines.query.nodes import PolicyName
 from serving.common.clock import SYSTEM, Clock
 
@@ -28,6 +29,8 @@ class Limits:
     """Streams that operators may look ahead in, where their frames come raw."""
     unhurried: Collection[str] = ()
     """Streams whose frames wait for the analysis, so that their age says nothing."""
+    lanes: Lanes | None = None
+    """Those of several executors, which have a memory for frames of their own; None: the executor has its own."""
 
 
 @dataclass(frozen=True)

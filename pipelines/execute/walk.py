@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from operators.base import Ahead, Call, NodeAnswer, Operator, ask
+from operators.base import Ahead, Call, NodeAnswer, Operator
 from operators.frames.frame import Frame, Region
 from operators.observer import Observer
 from operators.wire.schema import NodeDecision
 from pipelines.execute.beside import Beside
+from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped
 from pipelines.execute.overload import LATE
@@ -50,15 +52,36 @@ class _NodeTurn(NamedTuple):
         return self.node.source is None or bool(self.regions)
 
 
-class _Progress:
-    """How far a frame has come."""
+@dataclass(frozen=True, slots=True)
+class Outset:
+    """A frame that sets out, and all it takes along."""
 
-    def __init__(self, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch) -> None:
-        self.frame, self.start, self.ahead, self.watch = frame, start, ahead, watch
+    frame: Frame
+    start: Start
+    ahead: Ahead | None
+    watch: StageStopwatch
+    answers: FrameAnswers = field(default_factory=FrameAnswers)
+    """Those of nodes that other walks with the frame share."""
+
+
+class Progress:
+    """How far a frame has come in one walk; a ``Sharer``."""
+
+    def __init__(self, outset: Outset, nodes: Mapping[int, DagNode], call: Callable[[DagNode, Progress], Call]) -> None:
+        """``nodes``: by the ``id()`` of their operators; ``call``: plans for a node."""
+        self.frame, self.start, self.ahead = outset.frame, outset.start, outset.ahead
+        self.watch, self.answers = outset.watch, outset.answers
+        self._nodes, self._call = nodes, call
         self.found: list[Region] = []
         self.seen: dict[str, Sequence[Region]] = {}
         """The output of each node."""
         self.nodes: dict[str, NodeDecision] = {}
+
+    def has(self, operator: Operator) -> bool:
+        return id(operator) in self._nodes
+
+    def plan(self, operator: Operator) -> Call:
+        return self._call(self._nodes[id(operator)], self)
 
     def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:
         """Note for the result what a node had to do, and did."""
@@ -76,21 +99,27 @@ class Walk:
         self._observer, self._clock = observer, clock
         self._downstream = Downstream(dag.names)
         self._fresh_starts = FreshStarts()
+        self._nodes = {id(operators[node.name]): node for node in dag.nodes}
         self._here: dict[str, str] = {}
         """The streams that are here, and the failure of each that was logged last."""
 
-    async def through(self, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch) -> Walked:
+    def begin(self, outset: Outset) -> Progress:
+        """Set out with a frame, before any walk with it goes on."""
+        self._here.setdefault(outset.frame.stream, "")
+        self._planner.begins(outset.start)
+        progress = Progress(outset, self._nodes, self._plan)
+        outset.answers.join(progress)
+        return progress
+
+    async def through(self, progress: Progress) -> Walked:
         """Run every node; raises ``Dropped`` where one finds the frame too late."""
-        self._here.setdefault(frame.stream, "")
-        self._planner.begins(start)
-        progress = _Progress(frame, start, ahead, watch)
         for group in self._dag.groups:
             turns = [_NodeTurn(node, node.select(progress.seen), self._call(node, progress)) for node in group]
             several = len(turns) > 1 and sum(turn.has_work for turn in turns) > 1
             failure = await (self._together(turns, progress) if several else self._in_order(turns, progress))
             if failure is not None:
                 return Walked((), progress.nodes, failure)
-        self._downstream.observe(watch.stages_ms)
+        self._downstream.observe(progress.watch.stages_ms)
         return Walked(progress.found, progress.nodes)
 
     def forget(self, stream: str) -> None:
@@ -101,7 +130,7 @@ class Walk:
         for operator in self._operators.values():
             operator.forget(stream)
 
-    async def _in_order(self, turns: Sequence[_NodeTurn], progress: _Progress) -> str | None:
+    async def _in_order(self, turns: Sequence[_NodeTurn], progress: Progress) -> str | None:
         """Run nodes one after the other; returns how one has failed."""
         for turn in turns:
             try:
@@ -111,7 +140,7 @@ class Walk:
             self._take(turn, progress, answer)
         return None
 
-    async def _together(self, turns: Sequence[_NodeTurn], progress: _Progress) -> str | None:
+    async def _together(self, turns: Sequence[_NodeTurn], progress: Progress) -> str | None:
         """Run nodes at the same time; their answers are taken in as if they had run in their order.
 
         Returns how the first of them has failed, once all have ended.
@@ -129,18 +158,26 @@ class Walk:
             self._take(turn, progress, answer)
         return None
 
-    async def _answer(self, turn: _NodeTurn, progress: _Progress, regions: Sequence[Region]) -> NodeAnswer:
-        with progress.watch.stage(turn.node.name):
-            return await ask(self._operators[turn.node.name], progress.frame, regions, turn.call)
+    async def _answer(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
+        name, watch = turn.node.name, progress.watch
+        with watch.stage(name):
+            asked = progress.answers.ask(self._operators[name], progress.frame, regions, turn.call)
+            answer, took_ms = await asked
+        if took_ms is not None:  # it was asked in another walk, where it may have begun before
+            watch.stages_ms[name] = took_ms
+        return answer
 
-    def _call(self, node: DagNode, progress: _Progress) -> Call:
+    def _call(self, node: DagNode, progress: Progress) -> Call:
+        return progress.answers.call(self._operators[node.name], progress)
+
+    def _plan(self, node: DagNode, progress: Progress) -> Call:
         start, after_s = progress.start, self._downstream.after(node.name)
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
         urgency = Urgency(start.deadline_s, start.droppable, after_s)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
-    def _take(self, turn: _NodeTurn, progress: _Progress, answer: NodeAnswer) -> None:
+    def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:
         """Take in what a node has answered: regions get their ids, the planner and observers hear of it."""
         node, regions, call = turn
         stream, took_ms = progress.frame.stream, progress.watch.stages_ms[node.name]
@@ -153,7 +190,7 @@ class Walk:
         progress.echo(node, call, answer, expected_s)
         self._observer.node_ran(stream, node.name, took_ms, len(seen))
 
-    def _failed(self, turn: _NodeTurn, progress: _Progress, error: Exception) -> str:
+    def _failed(self, turn: _NodeTurn, progress: Progress, error: Exception) -> str:
         """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
         if isinstance(error, TooLate):
             raise Dropped(LATE) from error

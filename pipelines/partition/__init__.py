@@ -2,6 +2,7 @@
 and then acknowledged. What a worker knows of streams, and which frames are answered already, lies here too. Nothing in
 this room knows Faust.
 
-Read in this order: ``message``, ``partition``, ``window``, ``missing``, ``answer``, ``answered``, ``resume``,
-``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``tally``.
+Read in this order: ``message``, ``partition``, ``shared_parts``, ``queries``, ``query_window``, ``window``,
+``missing``, ``answer``, ``answered``, ``resume``, ``open_streams``, ``stream_state``, ``dispatch``,
+``dead_letters``, ``publisher``, ``tally``.
 """

@@ -1,89 +1,43 @@
-"""One partition of the frames topic in a worker: analysed in a bounded window, published, acknowledged."""
+"""One partition of the frames topic in a worker: analysed for every query, published, acknowledged."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from operators.frames.codec import FrameError, read_header
-from operators.observer import UNOBSERVED, Observer, frame_answered
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader
-from pipelines.partition.answer import Analyser, Answer, answer, checked, failed, reason_of
+from pipelines.partition.answer import reason_of
 from pipelines.partition.dead_letters import dead_letter
-from pipelines.partition.dispatch import Derive, Dispatch, TopicNames
 from pipelines.partition.message import Message
-from pipelines.partition.missing import MissingFrames
-from pipelines.partition.publisher import Publisher
-from pipelines.partition.resume import Resume
-from pipelines.partition.stream_state import NoStateStore, StateStore
-from pipelines.partition.tally import Tally
-from pipelines.partition.window import OrderedWindow
-from pipelines.settings import StreamBounds
+from pipelines.partition.queries import QueryWork
+from pipelines.partition.query_window import InWork, QueryWindow
+from pipelines.partition.shared_parts import WINDOW_BYTES, SharedParts, Valve
 
 log = logging.getLogger(__name__)
 
-WINDOW = 32
-"""Frames of one partition in work at which it is no longer fetched from. Images are decoded when their turn comes."""
-WINDOW_BYTES = 32 << 20
-"""Bytes of their messages at which it is no longer fetched from."""
-
-
-@dataclass(frozen=True)
-class SharedParts:
-    """The parts that all partitions of a worker share."""
-
-    analyser: Analyser
-    publisher: Publisher
-    topics: TopicNames
-    resume: Resume
-    derive: Derive
-    state_store: StateStore = field(default_factory=NoStateStore)
-    bounds: StreamBounds = field(default_factory=StreamBounds)
-    tally: Tally = field(default_factory=Tally)
-    observer: Observer = UNOBSERVED
-    window: int = WINDOW
-    """Frames of one partition in work at which it is no longer fetched from."""
-    missing: MissingFrames = field(default_factory=MissingFrames)
-
-
-@dataclass(frozen=True)
-class Valve:
-    """How a partition acts on the transport it is read from."""
-
-    acknowledge: Callable[[Message], None]
-    hold: Callable[[], None]
-    """Fetch no more of this partition; may be called while it is held already."""
-    release: Callable[[], None]
-
 
 class Partition:
-    """Takes messages in order; none is acknowledged before its result is stored, nor before the one ahead of it."""
+    """Takes messages in order; none is acknowledged before the results of all queries that want it are stored."""
 
-    def __init__(self, work: SharedParts, valve: Valve, meet: Callable[[str], bool]) -> None:
-        """``meet`` is called with the stream of every frame, and returns whether the stream is new."""
+    def __init__(self, work: SharedParts, valve: Valve, meet: Callable[[str], object]) -> None:
+        """``meet`` is called with the stream of every frame."""
         self._meet = meet
         self._work = work
         self._valve = valve
         self._taken: asyncio.Queue[Message] = asyncio.Queue()
-        """Messages on their way into the window: they wait only while something has to be read before them."""
+        """Messages on their way into the windows: they wait only while something has to be read before them."""
         self._held = False
         self._mishaps = Mishaps(log)
-        self._dispatch = Dispatch(work.topics, work.derive, self._mishaps)
         self._bytes = 0
-        """Bytes of all messages that were taken and are not finished."""
-        self._window: OrderedWindow[Message, Answer] = OrderedWindow(self._finish)
-        self._feeder = asyncio.create_task(self._feed())
-
-    @property
-    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
-        """End with an exception where the partition cannot go on, and else only by ``stop``."""
-        return self._feeder, self._window.finisher
+        """Bytes of all messages that were taken and are not acknowledged."""
+        self._in_work = 0
+        """Number of messages that windows have."""
+        self._windows: dict[QueryWork, QueryWindow] = {}
+        self._feeder = self._watched(asyncio.create_task(self._feed()))
 
     def take(self, message: Message) -> None:
         """Accept the next message, asking the transport to hold when these are many. Never blocks any partition."""
@@ -94,65 +48,64 @@ class Partition:
             self._valve.hold()
 
     async def stop(self, timeout_s: float) -> None:
-        """Finish what is in the window, within the time; the rest is left to the worker that takes over."""
+        """Finish what is in the windows, within the time; the rest is left to the worker that takes over."""
         self._feeder.cancel()
+        windows = list(self._windows.values())
         try:
             async with asyncio.timeout(timeout_s):
-                await self._window.drain()
+                await asyncio.gather(*(window.drain() for window in windows))
         except TimeoutError:
             pass  # not acknowledged, so it comes again
         finally:
-            await self._window.abandon()
+            await asyncio.gather(*(window.abandon() for window in windows))
+
+    async def leave(self, query: QueryWork) -> None:
+        """Finish what a query has in work that gets no more frames."""
+        if (window := self._windows.get(query)) is not None:
+            await asyncio.wait([asyncio.ensure_future(window.drain())])  # which ends with the partition, too
+            await window.abandon()
+            del self._windows[query]
 
     async def _feed(self) -> None:
         while True:
             message = await self._taken.get()
-            await self._work.resume.cover(message.timestamp_s)
-            await self._work.state_store.read()
-            self._window.put(message, partial(self._begin, message))
+            await self._work.queries.cover(message.timestamp_s)
+            self._admit(message)
 
-    def _begin(self, message: Message) -> Coroutine[Any, Any, Answer]:
-        """Analyse a message; an error costs that message alone and is not raised."""
-        header: FrameHeader | None = None
+    def _admit(self, message: Message) -> None:
+        """Have every query that wants a message answer it; one that cannot be read is for all of them."""
+        in_work = self._read(message)
+        queries = self._work.queries
+        found = list(queries) if in_work.header is None else queries.of(in_work.header.stream)
+        self._in_work += 1
+        in_work.waiting = max(1, len(found))
+        windows = [self._window(query) for query in found]
+        faults = self._met(in_work.header, windows)
+        for window, fault in zip(windows, faults, strict=True):
+            window.put(in_work, fault)
+        if not windows:
+            self._stored(in_work)
+
+    def _read(self, message: Message) -> InWork:
         try:
             if (why := unreadable(message.headers)) is not None:
-                return _now(Answer(dead_letter=dead_letter(message, "unreadable_record", why)))
-            header = read_header(message.headers)
-            self._open_stream(header.stream)
-            self._miss(header)
-            if self._work.resume.answered(header):
-                return _now(Answer())
+                return InWork(message, letter=dead_letter(message, "unreadable_record", why))
+            return InWork(message, read_header(message.headers))
         except FrameError as error:
-            return _now(Answer(dead_letter=dead_letter(message, *reason_of(error))))
+            return InWork(message, letter=dead_letter(message, *reason_of(error)))
         except Exception as error:
-            return _now(self._unexpected(message, header, error))
-        return self._answer(message, header)
+            reason, said = reason_of(error)
+            self._mishaps.note("a message could not be worked on", f"{message.place}: {said}")
+            return InWork(message, letter=dead_letter(message, reason, said))
 
-    async def _answer(self, message: Message, header: FrameHeader) -> Answer:
-        try:
-            return checked(message, await answer(message, header, self._work.analyser))
-        except Exception as error:
-            return self._unexpected(message, header, error)
-
-    def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
-        reason, said = reason_of(error)
-        self._mishaps.note("a message could not be worked on", f"{message.place}: {said}")
+    def _met(self, header: FrameHeader | None, windows: Sequence[QueryWindow]) -> list[Exception | None]:
+        """Go on with the stream; what keeps a query from that costs it this frame."""
         if header is None:
-            return Answer(dead_letter=dead_letter(message, reason, said))
-        return failed(message, header, self._work.analyser, error)
-
-    def _open_stream(self, stream: str) -> None:
-        """Go on with the state of a stream that comes for the first time, or again after partitions moved.
-
-        Others may have answered frames of it meanwhile: those are not missing.
-        """
-        is_new = self._meet(stream)
-        for result in self._work.resume.recent(stream):
-            if is_new:
-                self._dispatch.events(result)  # its events were published before: only the resulting state matters
-            self._work.missing.before(result.id)
-        if is_new:
-            self._work.state_store.restore(stream)
+            return [None] * len(windows)
+        self._meet(header.stream)
+        faults = [_fault(window, header.stream) for window in windows]
+        self._miss(header)
+        return faults
 
     def _miss(self, header: FrameHeader) -> None:
         """Tell of frames that should have come before this one; nobody can answer them any more."""
@@ -162,36 +115,48 @@ class Partition:
             self._mishaps.note("frames never came; they get no result", place)
             self._work.observer.frames_missing(header.stream, count)
 
-    async def _finish(self, batch: Sequence[tuple[Message, Answer]]) -> None:
-        """Publish results last: a worker that dies in between repeats the frame, with nothing lost."""
-        side_messages = [
-            outgoing for message, found in batch for outgoing in self._dispatch.side_messages(message, found)
-        ]
-        if side_messages:
-            await self._work.publisher.publish(side_messages)
-        await self._work.publisher.publish(
-            [outgoing for message, found in batch for outgoing in self._dispatch.result(message, found)]
-        )
-        for message, found in batch:
-            self._valve.acknowledge(message)
-            self._work.tally.answered(message, found)
-            if found.result is not None:
-                frame_answered(self._work.observer, found.result)
-                self._work.analyser.published(found.result)
-            self._bytes -= message.size_bytes
-        self._release(self._unfinished - len(batch))
+    def _window(self, query: QueryWork) -> QueryWindow:
+        if query not in self._windows:
+            after = None if query.after is None else self._windows.get(query.after)
+            self._windows[query] = QueryWindow(query, self._work, self._stored, after)
+            self._watched(self._windows[query].finisher)
+        return self._windows[query]
+
+    def _stored(self, in_work: InWork) -> None:
+        """Acknowledge a message for which all queries have stored their results."""
+        in_work.waiting -= 1
+        if in_work.waiting > 0:
+            return
+        message = in_work.message
+        self._valve.acknowledge(message)
+        self._work.tally.acknowledge(message)
+        self._in_work -= 1
+        self._bytes -= message.size_bytes
+        self._release()
 
     @property
     def _unfinished(self) -> int:
-        """Number of messages that were taken and have not left the window."""
-        return self._taken.qsize() + len(self._window)
+        """Number of messages that were taken and are not acknowledged."""
+        return self._taken.qsize() + self._in_work
 
-    def _release(self, left: int) -> None:
+    def _release(self) -> None:
         """Let the transport fetch again once half of what may be in work is finished."""
-        if self._held and left <= self._work.window // 2 and self._bytes <= WINDOW_BYTES // 2:
+        if self._held and self._unfinished <= self._work.window // 2 and self._bytes <= WINDOW_BYTES // 2:
             self._held = False
             self._valve.release()
 
+    def _watched(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        task.add_done_callback(self._note_failure)
+        return task
 
-async def _now(found: Answer) -> Answer:
-    return found
+    def _note_failure(self, finished: asyncio.Task[None]) -> None:
+        if not finished.cancelled() and isinstance(error := finished.exception(), Exception):
+            self._valve.fail(error)
+
+
+def _fault(window: QueryWindow, stream: str) -> Exception | None:
+    try:
+        window.open_stream(stream)
+    except Exception as error:
+        return error
+    return None

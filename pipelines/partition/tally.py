@@ -22,11 +22,14 @@ class Tally:
     """By topic and partition: the offset behind the last acknowledged message."""
     _latest_s: dict[tuple[str, int], float] = field(default_factory=dict)
 
-    def answered(self, message: Message, found: Answer) -> None:
-        """Count an acknowledged message."""
+    def acknowledge(self, message: Message) -> None:
+        """Note that a message was acknowledged."""
         place = message.topic, message.partition
         self.acknowledged[place] = message.offset + 1
         self._latest_s[place] = message.timestamp_s
+
+    def answered(self, found: Answer) -> None:
+        """Count a query's answer, which is stored."""
         if found.result is not None:
             self.outcomes[found.result.outcome] += 1
             if found.result.outcome == "dropped":

@@ -12,9 +12,10 @@ from faust.types import TP
 
 from pipelines.partition.message import Message
 from pipelines.partition.open_streams import OpenStreams
-from pipelines.partition.partition import Partition, SharedParts, Valve
+from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Send
-from pipelines.partition.stream_state import StateStore
+from pipelines.partition.queries import QueryWork
+from pipelines.partition.shared_parts import SharedParts, Valve
 
 HANDOVER_S = 5.0
 """How long partitions that move away are given to finish what they have in work."""
@@ -46,23 +47,18 @@ class FrameAgent:
         self._ready = ready
         self._work = work
         self._partitions: dict[TP, Partition] = {}
-        self._streams = OpenStreams(work.bounds, self._drop, work.analyser.busy)
+        self._streams = OpenStreams(work.bounds, self._drop, work.queries.busy)
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """The future that gets the exception that ends the work."""
         self.joined = False
         """Whether partitions have been assigned, be it none."""
-        self._topic = work.topics.frames
+        self._topic = work.frames
         topic = app.topic(self._topic, key_serializer="raw", value_serializer="raw")
         # Not by the decorator, which searches the files of all modules for where it stands.
         agent = app.conf.Agent(self._consume, name="frames", app=app, channel=topic)
         app.agents[agent.name] = agent
         app.on_partitions_revoked.connect(self._revoked)
         app.on_partitions_assigned.connect(self._assigned)
-
-    @property
-    def state_store(self) -> StateStore:
-        """Where the snapshots of the worker's streams are kept."""
-        return self._work.state_store
 
     @property
     def storing(self) -> bool:
@@ -78,20 +74,22 @@ class FrameAgent:
         """Finish and publish the frames in flight, then drop the state of all streams: others may go on with them."""
         try:
             await self._stop()
-            await self._work.state_store.save()
+            await self._work.queries.save()
         finally:
             self._streams.keep(())
+
+    async def leave(self, query: QueryWork) -> None:
+        """Finish what a query has in work that gets no more frames."""
+        await asyncio.gather(*(partition.leave(query) for partition in self._partitions.values()))
 
     async def _stop(self) -> None:
         partitions, self._partitions = self._partitions, {}
         await asyncio.gather(*(partition.stop(HANDOVER_S) for partition in partitions.values()))
-        await self._work.analyser.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
+        await self._work.queries.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
 
     def _drop(self, stream: str) -> None:
         """Forget the state of a stream."""
-        self._work.analyser.forget(stream)
-        self._work.derive.forget(stream)
-        self._work.state_store.forget(stream)
+        self._work.queries.forget(stream)
         self._work.missing.forget(stream)
 
     async def _consume(self, stream: Any) -> None:
@@ -102,12 +100,11 @@ class FrameAgent:
 
     async def _revoked(self, app: faust.App, revoked: set[TP], **_: Any) -> None:
         await self._stop()
-        await self._work.state_store.save()  # before this returns nobody else is assigned them
+        await self._work.queries.save()  # before this returns nobody else is assigned them
 
     async def _assigned(self, app: faust.App, assigned: set[TP], **_: Any) -> None:
         await self._stop()
-        self._work.resume.reset()
-        self._work.state_store.reset()
+        self._work.queries.reset()
         self._work.tally.begin_anew()
         self._work.missing.begin_anew()
         self._streams.keep(assigned)
@@ -121,15 +118,9 @@ class FrameAgent:
             acknowledge=lambda message: message.receipt.ack(),  # type: ignore[attr-defined]
             hold=lambda: consumer.on_buffer_full(tp),
             release=lambda: consumer.on_buffer_drop(tp),
+            fail=self.end,
         )
-        partition = Partition(self._work, valve, lambda stream: self._streams.meet(stream, tp, time.monotonic()))
-        for task in partition.tasks:
-            task.add_done_callback(self._note_failure)
-        return partition
-
-    def _note_failure(self, finished: asyncio.Task[None]) -> None:
-        if not finished.cancelled() and isinstance(error := finished.exception(), Exception):
-            self.end(error)
+        return Partition(self._work, valve, lambda stream: self._streams.meet(stream, tp, time.monotonic()))
 
 
 def _message(event: Any) -> Message:

@@ -13,6 +13,7 @@ from pipelines.assembly.parts import Setting, assembled, lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
+from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import (
     end_when_the_loop_hangs,
@@ -23,8 +24,10 @@ from pipelines.process.signals import (
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
 from pipelines.settings import BrokerSettings
+from pipelines.worker.duties import Duties
 from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.roster import Roster
+from pipelines.worker.worker import WorkerConfig, run_worker
 
 if TYPE_CHECKING:
     from pipelines.observe.station import Station
@@ -98,6 +101,12 @@ async def _work(
         with stop_loop_on_signals() as stop:
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
-            duties = Duties(parts.executor, lifecycles(wanted.query, config.observers), plans, state)
+            derive = lifecycles(wanted.query, config.observers)
+            duties = Duties(wanted.query.name, names(topics), parts.executor, derive, plans, state)
             async with stop_when_hung(parts.hung, stop), end_when_the_loop_hangs(config.ends_after_s):
-                await run_worker(config, duties, stop=stop)
+                await run_worker(config, Roster([duties]), stop=stop)
+
+
+def names(topics: TopicsConfig) -> TopicNames:
+    """The topics that a worker reads and writes."""
+    return TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq")))

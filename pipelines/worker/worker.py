@@ -6,37 +6,31 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import astuple, dataclass, field
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-import faust
-
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.fetches import PartitionLost
-from operators.wire.schema import Counts, Event, Result
 from pipelines.execute.surroundings import FinalStep
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
 from pipelines.health.worker_health import WorkerHealth
-from pipelines.kafka.rights import needs
 from pipelines.observe.record.layout import Recording
-from pipelines.partition.answer import Analyser
-from pipelines.partition.dispatch import Derive, TopicNames
-from pipelines.partition.partition import WINDOW, SharedParts
-from pipelines.partition.publisher import HOPELESS, Publisher
-from pipelines.partition.stream_state import NoStateStore, StateConfig
+from pipelines.partition.publisher import HOPELESS
+from pipelines.partition.shared_parts import WINDOW, SharedParts
 from pipelines.partition.tally import Tally
 from pipelines.process.heap import giving_back
 from pipelines.process.tasks import meanwhile
 from pipelines.process.tuning import tuned
 from pipelines.settings import StreamBounds
-from pipelines.worker.agent import FrameAgent, sender
+from pipelines.worker.agent import FrameAgent
 from pipelines.worker.app import SESSION_TIMEOUT_S, make_app, quiet
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.query_lives import QueryLives
+from pipelines.worker.roster import Roster
 from serving.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -45,24 +39,15 @@ STOP_TIMEOUT_S = 30.0
 StartAt = Literal["earliest", "latest"]
 
 
-class NoEvents:
-    """Derives nothing."""
-
-    def __call__(self, result: Result) -> list[Event | Counts]:
-        return []
-
-    def forget(self, stream: str) -> None:
-        """Do nothing: no state is kept."""
-
-
 @dataclass(frozen=True)
 class WorkerConfig:
     """The configuration of a worker."""
 
     transport: KafkaTransport
-    query: str
-    """Name of the query; workers of the same name share the partitions."""
-    topics: TopicNames
+    name: str
+    """The name of the query, or that of a group of queries; workers of the same name share the partitions."""
+    frames: str
+    """The topic of the frames."""
     start: StartAt = "earliest"
     """Where a group begins that has never begun."""
     give_up_s: float = 60.0
@@ -91,24 +76,11 @@ class WorkerConfig:
 
     @property
     def group(self) -> str:
-        return f"{self.prefix}{self.query}"
-
-
-@dataclass(frozen=True)
-class Duties:
-    """A worker's steps for every frame, and its messages beside results."""
-
-    analyser: Analyser
-    derive: Derive = field(default_factory=NoEvents)
-    """Makes events of results."""
-    plans: PlanPublisher | None = None
-    """Publishes how streams stand with their shortcuts."""
-    state: StateConfig | None = None
-    """The knowledge of streams that must not be lost."""
+        return f"{self.prefix}{self.name}"
 
 
 async def run_worker(
-    config: WorkerConfig, duties: Duties, *, stop: asyncio.Event, ready: asyncio.Event | None = None
+    config: WorkerConfig, roster: Roster, *, stop: asyncio.Event, ready: asyncio.Event | None = None
 ) -> None:
     """Work until ``stop``; then finish the frames in flight, publish, commit and return. ``ready``: set when it begins.
 
@@ -123,7 +95,7 @@ async def run_worker(
             start = config.start
             while not stop.is_set():
                 health.waits(f"waiting for {config.transport.url} and its topics")
-                if not await _unless(stop, _reach(config, duties.plans, start)):
+                if not await _unless(stop, _reach(config, roster, start)):
                     return
                 start = "earliest"
                 app = make_app(
@@ -132,36 +104,39 @@ async def run_worker(
                     datadir=Path(scratch),
                     session_s=config.session_s,
                 )
-                work = _work(config, app, duties, tally)
-                agent = FrameAgent(app, work, ready or asyncio.Event())
-                cause = await _live(agent, config, duties.plans, stop, health)
+                life = QueryLives(config.transport, app, roster.duties)
+                bounds, observers = config.bounds, config.observers
+                work = SharedParts(config.frames, life.publisher, life.queries, bounds, tally, observers, config.window)
+                agent = life.agent(work, ready or asyncio.Event())
+                async with roster.living(life):
+                    cause = await _live(agent, config, roster.attending(life), stop, health)
                 if cause is not None:
                     await _unless(stop, asyncio.sleep(health.restarted(cause)))
 
 
-async def _reach(config: WorkerConfig, plans: PlanPublisher | None, start: StartAt) -> None:
-    frames, results, events, dlq = astuple(config.topics)
-    plan = [plans.topic] if plans is not None and plans.needed else []
-    wanted = needs(read=[frames, results], write=[results, events, dlq, *plan], group=config.group)
+async def _reach(config: WorkerConfig, roster: Roster, start: StartAt) -> None:
+    wanted = roster.needs(config.frames, config.group)
     await config.transport.wait(wanted, config.give_up_s)
     if start == "latest":
-        await config.transport.begin_at_the_end(wanted, frames, config.give_up_s)
+        await config.transport.begin_at_the_end(wanted, config.frames, config.give_up_s)
 
 
 async def _live(
-    agent: FrameAgent, config: WorkerConfig, plans: PlanPublisher | None, stop: asyncio.Event, health: WorkerHealth
+    agent: FrameAgent,
+    config: WorkerConfig,
+    attending: AbstractAsyncContextManager[None],
+    stop: asyncio.Event,
+    health: WorkerHealth,
 ) -> str | None:
     """The life of a Faust app: until ``stop``, or until it gives up, which a new one makes good; why it gave up."""
-    app = agent.app
-    starting = asyncio.create_task(app.start())
+    starting = asyncio.create_task(agent.app.start())
     cause = None
     try:
         async with health.watching(agent):
             await _unless(stop, starting)
             if not stop.is_set():
-                config.transport.begun(config.topics.frames)
-                publishing = plans.publishing(Publisher(sender(app))) if plans else nullcontext()
-                async with publishing, agent.state_store.saving():
+                config.transport.begun(config.frames)
+                async with attending:
                     await _until_done(agent, stop)
     except Exception as error:
         if agent.failed.done():
@@ -174,15 +149,6 @@ async def _live(
     finally:
         await _stop(agent, starting)
     return cause
-
-
-def _work(config: WorkerConfig, app: faust.App, duties: Duties, tally: Tally) -> SharedParts:
-    state, publisher = duties.state, Publisher(sender(app))
-    resume = config.transport.resume(config.query, config.topics.results, lambda: app.producer.flush())
-    store = NoStateStore() if state is None else config.transport.state(config.query, state, publisher)
-    bounds, observers, window = config.bounds, config.observers, config.window
-    parts = duties.analyser, publisher, config.topics, resume, duties.derive, store
-    return SharedParts(*parts, bounds, tally, observers, window)
 
 
 async def _until_done(agent: FrameAgent, stop: asyncio.Event) -> None:

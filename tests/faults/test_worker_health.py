@@ -17,7 +17,7 @@ from kafka.structs import OffsetAndMetadata
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result
 from pipelines.health.heartbeat import INTERVAL_S, MAX_AGE_S, ailment
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.test_worker import results_of
 from tests.integration.worker_parts import PARTITIONS, CountingAnalyser, Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
@@ -49,9 +49,9 @@ async def watched(wire: Wire, analyser: CountingAnalyser, alive: Path) -> AsyncI
     """A worker inside the block, which must stop cleanly at its end."""
     stop = asyncio.Event()
     config = WorkerConfig(
-        wire.transport, wire.query, wire.topics, give_up_s=60, alive=alive, stalled_after_s=STALLED_AFTER_S
+        wire.transport, wire.query, wire.topics.frames, give_up_s=60, alive=alive, stalled_after_s=STALLED_AFTER_S
     )
-    task = asyncio.create_task(run_worker(config, Duties(analyser), stop=stop))
+    task = asyncio.create_task(run_worker(config, wire.roster(analyser), stop=stop))
     try:
         yield
     finally:
@@ -154,8 +154,8 @@ def commit(wire: Wire, offset: int) -> None:
 
 async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(wire: Wire, tmp_path: Path) -> None:
     path, stop = tmp_path / "alive", asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics, alive=path)
-    worker = asyncio.create_task(run_worker(config, Duties(CountingAnalyser(wire.query)), stop=stop))
+    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, alive=path)
+    worker = asyncio.create_task(run_worker(config, wire.roster(CountingAnalyser(wire.query)), stop=stop))
     await _exists(path)
 
     path.unlink()

@@ -14,17 +14,19 @@ from pipelines.process.signals import stop_loop_on_signals
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
 from pipelines.worker.app import SESSION_TIMEOUT_S
+from pipelines.worker.duties import Duties
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.roster import Roster
+from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.notebook import Notebook
 from tests.integration.worker_parts import names, query_name
 
 
-async def _work(config: WorkerConfig, work_s: float, state_name: str) -> None:
-    notebook = Notebook(config.query, work_s)
+async def _work(config: WorkerConfig, prefix: str, work_s: float, state_name: str) -> None:
+    notebook = Notebook(config.name, work_s)
     state = notebook.state(state_name) if state_name else None
     with stop_loop_on_signals() as stop:
-        await run_worker(config, Duties(notebook, state=state), stop=stop)
+        await run_worker(config, Roster([Duties(config.name, names(prefix), notebook, state=state)]), stop=stop)
 
 
 def main(
@@ -35,11 +37,11 @@ def main(
     config = WorkerConfig(
         KafkaTransport(BrokerSettings((bootstrap,))),
         query_name(prefix),
-        names(prefix),
+        names(prefix).frames,
         give_up_s=60,
         session_s=float(session_s),
     )
-    asyncio.run(_work(config, float(work_s), state_name))
+    asyncio.run(_work(config, prefix, float(work_s), state_name))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.hostile import good, odd, pills
 from tests.integration.test_worker import messages_of
 from tests.integration.worker_parts import Wire
@@ -36,8 +36,8 @@ async def analysing(wire: Wire) -> AsyncIterator[None]:
     of = compiled(wanted, catalogue([]))
     executor = await build_executor(of, Environment.of(of, unused))
     stop = asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
-    task = asyncio.create_task(run_worker(config, Duties(executor, Lifecycles(10.0, 3.0)), stop=stop))
+    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+    task = asyncio.create_task(run_worker(config, wire.roster(executor, Lifecycles(10.0, 3.0)), stop=stop))
     try:
         yield
         assert not task.done(), "the worker ended"

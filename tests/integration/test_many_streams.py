@@ -10,7 +10,7 @@ import pytest
 
 from operators.wire.schema import Result, from_json
 from pipelines.settings import StreamBounds
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
+from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
 
 pytestmark = pytest.mark.kafka
@@ -26,8 +26,8 @@ async def test_every_frame_is_answered_and_most_streams_are_forgotten(
     caplog.set_level(logging.WARNING)
     await wire.send(frame_message(f"camera-{number}", 0) for number in range(NAMES))
     analyser, stop = CountingAnalyser(wire.query), asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20, bounds=StreamBounds(BOUND))
-    task = asyncio.create_task(run_worker(config, Duties(analyser), stop=stop))
+    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20, bounds=StreamBounds(BOUND))
+    task = asyncio.create_task(run_worker(config, wire.roster(analyser), stop=stop))
     try:
         async with asyncio.timeout(180):
             results = await wire.all_of(wire.topics.results)

@@ -28,10 +28,12 @@ from operators.wire.schema import (
     to_json,
 )
 from pipelines.kafka.options import client_options
-from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.answer import Analyser
+from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.settings import BrokerSettings
+from pipelines.worker.duties import Duties, NoEvents
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import NoEvents
+from pipelines.worker.roster import Roster
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 PARTITIONS = 4
@@ -160,6 +162,10 @@ class Wire:
             }
         )
         admin.close()
+
+    def roster(self, analyser: Analyser, derive: Derive | None = None, **more: object) -> Roster:
+        """One query."""
+        return Roster([Duties(self.query, self.topics, analyser, derive or NoEvents(), **more)])  # type: ignore[arg-type]
 
     async def send(self, messages: Iterable[Sent]) -> None:
         producer = AIOKafkaProducer(**client_options(self.broker), max_request_size=8 << 20)

@@ -1,12 +1,14 @@
 """Lanes: order, one at a time, and drops at enqueue, on the timer and at dequeue. Nothing is lost silently."""
 
 import asyncio
+from contextlib import nullcontext
 from unittest.mock import ANY
 
 import pytest
 
-from pipelines.execute.lane import Dropped, Lane
-from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, WaitingFrame
+from operators.wire.schema import FrameId
+from pipelines.execute.lane import Claim, Dropped, Lane
+from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, StreamPatience, WaitingFrame
 from tests.fake_clock import FakeClock
 from tests.turns import turns
 
@@ -18,7 +20,7 @@ class Bench:
 
     def __init__(self, policy, depth=2):
         self.clock = FakeClock()
-        self.lane = Lane(policy, depth, self.clock)
+        self.lane, self.patience = Lane(depth, self.clock), StreamPatience(policy)
         self.gate = asyncio.Event()
         self.ran = []
 
@@ -26,12 +28,16 @@ class Bench:
         return self.clock.monotonic_s() + 1
 
     def put(self, seq, deadline=FAR):
-        async def work():
+        async def work(turn):
             await self.gate.wait()
             self.ran.append(seq)
             return seq
 
-        return asyncio.ensure_future(self.lane.run(WaitingFrame(seq, deadline), work))
+        return asyncio.ensure_future(run(self.lane, seq, work, self.patience, deadline))
+
+
+async def run(lane, seq, work, patience, deadline=FAR, turn=nullcontext):
+    return await lane.run(FrameId("cam", "r", seq), Claim(WaitingFrame(seq, deadline), patience, work), turn)
 
 
 async def outcome(task):
@@ -53,14 +59,14 @@ async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
 
 
 async def test_a_frame_that_waits_for_room_is_not_overtaken():
-    lane, order = Lane(Block(), depth=1), []
+    lane, patience, order = Lane(depth=1), StreamPatience(Block()), []
 
     async def submit(seq):
-        async def work():
+        async def work(turn):
             await asyncio.sleep(0)
             order.append(seq)
 
-        await lane.run(WaitingFrame(seq, FAR), work)
+        await run(lane, seq, work, patience)
 
     tasks = []
     for seq in range(30):
@@ -113,15 +119,15 @@ async def test_drop_oldest_lets_a_late_frame_give_way_to_a_newer_one_only():
 
 
 async def test_work_that_fails_fails_alone():
-    lane = Lane(Block())
+    lane, patience = Lane(), StreamPatience(Block())
 
-    async def fail():
+    async def fail(turn):
         raise ValueError("bad frame")
 
-    async def succeed():
+    async def succeed(turn):
         return "fine"
 
-    bad, good = lane.run(WaitingFrame(0, FAR), fail), lane.run(WaitingFrame(1, FAR), succeed)
+    bad, good = run(lane, 0, fail, patience), run(lane, 1, succeed, patience)
     results = await asyncio.gather(bad, good, return_exceptions=True)
     assert isinstance(results[0], ValueError)
     assert results[1] == "fine"

@@ -15,7 +15,7 @@ from operators.testing import make_frame, make_region
 from operators.wire.schema import Attribute, Model
 from pipelines.execute.lane import Dropped
 from pipelines.execute.stopwatch import StageStopwatch
-from pipelines.execute.walk import Walk, Walked
+from pipelines.execute.walk import Outset, Walk, Walked
 from pipelines.planning.planner import FirstListed, Start
 from pipelines.query.dag import Dag, compile_dag
 from serving.common.clock import SYSTEM
@@ -76,7 +76,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
     walk = Walk(dag, operators, FirstListed(), UNOBSERVED, SYSTEM)
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
-    return await walk.through(frame, start, None, watch or StageStopwatch())
+    return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch())))
 
 
 def in_turn(dag: Dag) -> Dag:

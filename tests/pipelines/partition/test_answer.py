@@ -10,7 +10,7 @@ from pipelines.partition.answer import Answer, checked
 from pipelines.partition.dispatch import Dispatch, TopicNames
 from pipelines.partition.message import Message
 from pipelines.partition.publisher import log
-from pipelines.worker.worker import NoEvents
+from pipelines.worker.duties import NoEvents
 from tests.operators.publish.messages import result
 
 MESSAGE = Message("frames", 0, 7, b"gate", b"", (), 1000.0)

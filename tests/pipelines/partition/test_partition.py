@@ -17,10 +17,12 @@ from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_j
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.message import Message
 from pipelines.partition.missing import MissingFrames
-from pipelines.partition.partition import WINDOW, WINDOW_BYTES, Partition, SharedParts, Valve
+from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
+from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.resume import Tail
-from pipelines.worker.worker import NoEvents
+from pipelines.partition.shared_parts import WINDOW, WINDOW_BYTES, SharedParts, Valve
+from pipelines.worker.duties import NoEvents
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE
 from tests.integration.worker_parts import CountingAnalyser, NothingToResume, OneEvent, frame_message
@@ -38,6 +40,8 @@ class Bench:
     derive: Derive = field(default_factory=NoEvents)
     observer: Observer = UNOBSERVED
     streams: set[str] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
+    errors: list[Exception] = field(default_factory=list)
     missing: MissingFrames = field(default_factory=MissingFrames)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     diary: list[tuple[str, int]] = field(default_factory=list)
@@ -46,19 +50,15 @@ class Bench:
     def partition(self) -> Partition:
         self.open.set()
         publisher = Publisher(self.send, AT_ONCE)
-        parts = self.analyser, publisher, TOPICS, self.resume, self.derive
-        work = SharedParts(*parts, observer=self.observer, missing=self.missing)
+        query = QueryWork("query", self.analyser, TOPICS, self.resume, self.derive, met=self.met)
+        work = SharedParts("frames", publisher, Queries([query]), observer=self.observer, missing=self.missing)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),
             lambda: self.diary.append(("hold", 0)),
             lambda: self.diary.append(("release", 0)),
+            self.errors.append,
         )
-        return Partition(work, valve, self.meet)
-
-    def meet(self, stream: str) -> bool:
-        new = stream not in self.streams
-        self.streams.add(stream)
-        return new
+        return Partition(work, valve, self.streams.add)
 
     async def send(self, message: Outgoing) -> Awaitable[object]:
         await self.open.wait()
@@ -286,7 +286,7 @@ async def test_what_was_answered_is_acknowledged_without_a_second_result() -> No
 
 async def test_state_that_is_held_already_is_not_told_the_past_again() -> None:
     derive = Diary()
-    bench = Bench(resume=Remembering(answered=3), derive=derive, streams={"camera"})
+    bench = Bench(resume=Remembering(answered=3), derive=derive, met={"camera"})
     partition = bench.partition()
     for offset in range(5):
         partition.take(message(offset))
@@ -322,9 +322,10 @@ async def test_a_failure_to_publish_that_waiting_cannot_mend_is_told() -> None:
         async def send(self, message: Outgoing) -> Awaitable[object]:
             raise TopicAuthorizationFailedError("results")
 
-    partition = Refusing().partition()
+    bench = Refusing()
+    partition = bench.partition()
     partition.take(message(0))
-    with pytest.raises(Unavailable, match="cannot publish to results"):
-        await asyncio.wait_for(asyncio.shield(partition.tasks[1]), 5)
+    await until(lambda: bool(bench.errors))
+    assert "cannot publish to results" in str(bench.errors[0])
     with pytest.raises(Unavailable):
         await partition.stop(1)

@@ -1,0 +1,95 @@
+"""The queries of a worker: what each does for the frames that it wants. They may change while frames come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from operators.wire.schema import FrameHeader
+from pipelines.partition.answer import Analyser
+from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.resume import Resume
+from pipelines.partition.stream_state import NoStateStore, StateStore
+
+
+@dataclass(eq=False)
+class QueryWork:
+    """A query in one life of the worker's app."""
+
+    name: str
+    analyser: Analyser
+    topics: TopicNames
+    resume: Resume
+    derive: Derive
+    state_store: StateStore = field(default_factory=NoStateStore)
+    streams: Collection[str] = ()
+    """Those that it lists; none: it wants every stream."""
+    after: QueryWork | None = None
+    """The same query as it was before: its results come first."""
+    met: set[str] = field(default_factory=set)
+    """Streams whose state it has gone on with."""
+
+    def forget(self, stream: str) -> None:
+        """Drop the state of a stream."""
+        self.met.discard(stream)
+        self.analyser.forget(stream)
+        self.derive.forget(stream)
+        self.state_store.forget(stream)
+
+    def answered(self, header: FrameHeader) -> bool:
+        return self.resume.answered(header)
+
+
+class Queries:
+    """Those that frames are analysed for from now on."""
+
+    def __init__(self, works: Collection[QueryWork] = ()) -> None:
+        self._works = list(works)
+
+    def __iter__(self) -> Iterator[QueryWork]:
+        return iter(self._works)
+
+    def put(self, work: QueryWork) -> None:
+        """Another query, or a changed one in place of that which it comes ``after``."""
+        if work.after in self._works:
+            self._works[self._works.index(work.after)] = work
+        else:
+            self._works.append(work)
+
+    def remove(self, work: QueryWork) -> None:
+        self._works.remove(work)
+
+    def of(self, stream: str) -> list[QueryWork]:
+        """Those that want a stream: those that list it, those that list none, and all where no query lists it."""
+        if len(self._works) == 1:
+            return self._works[:]
+        listed = any(stream in each.streams for each in self._works)
+        return [each for each in self._works if not listed or not each.streams or stream in each.streams]
+
+    def forget(self, stream: str) -> None:
+        for work in self._works:
+            work.forget(stream)
+
+    def busy(self, stream: str) -> bool:
+        return any(work.analyser.busy(stream) for work in self._works)
+
+    def reset(self) -> None:
+        """Note that partitions moved."""
+        for work in self._works:
+            work.resume.reset()
+            work.state_store.reset()
+
+    async def cover(self, since_s: float) -> None:
+        """Know what was answered and learnt before the frames from this time on."""
+        for work in self._works[:]:
+            await work.resume.cover(since_s)
+            await work.state_store.read()
+
+    async def settled(self, within_s: float) -> None:
+        """Return when no frame is analysed any more, or after so long."""
+        await asyncio.gather(*(work.analyser.settled(within_s) for work in self._works))
+
+    async def save(self) -> None:
+        """Save what was learnt of streams."""
+        await asyncio.gather(*(work.state_store.save() for work in self._works))

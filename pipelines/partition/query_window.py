@@ -1,0 +1,139 @@
+"""One query's frames of one partition: analysed in a bounded window, and published in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from operators.observer import frame_answered
+from operators.wire.mishaps import Mishaps
+from operators.wire.schema import DeadLetter, FrameHeader
+from pipelines.partition.answer import Answer, answer, checked, failed, reason_of
+from pipelines.partition.dispatch import Dispatch
+from pipelines.partition.message import Message
+from pipelines.partition.queries import QueryWork
+from pipelines.partition.shared_parts import SharedParts
+from pipelines.partition.window import OrderedWindow
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class InWork:
+    """A message in work."""
+
+    message: Message
+    header: FrameHeader | None = None
+    """None where it cannot be read."""
+    letter: DeadLetter | None = None
+    """Why it cannot be."""
+    waiting: int = 0
+    """How many queries it waits for."""
+    letters: set[str] = field(default_factory=set)
+    """The topics that have a dead letter of it: one is enough, whichever query it fails in."""
+
+
+class QueryWindow:
+    """Answers messages in order; ``stored`` is called with each whose answer is stored."""
+
+    def __init__(
+        self, query: QueryWork, work: SharedParts, stored: Callable[[InWork], None], after: QueryWindow | None = None
+    ) -> None:
+        """``after``: what is published before anything of this one."""
+        self._query, self._work, self._stored, self._after = query, work, stored, after
+        self._mishaps = Mishaps(log)
+        self._dispatch = Dispatch(query.topics, query.derive, self._mishaps)
+        self._window: OrderedWindow[InWork, Answer] = OrderedWindow(self._finish)
+
+    @property
+    def finisher(self) -> asyncio.Task[None]:
+        """Ends with an exception where the query cannot go on, and else only by ``abandon``."""
+        return self._window.finisher
+
+    def open_stream(self, stream: str) -> None:
+        """Go on with the state of a stream that comes for the first time, or again after partitions moved.
+
+        Others may have answered frames of it meanwhile: those are not missing.
+        """
+        query = self._query
+        is_new = stream not in query.met
+        query.met.add(stream)
+        for result in query.resume.recent(stream):
+            if is_new:
+                self._dispatch.events(result)  # its events were published before: only the resulting state matters
+            self._work.missing.before(result.id)
+        if is_new:
+            query.state_store.restore(stream)
+
+    def put(self, in_work: InWork, fault: Exception | None = None) -> None:
+        """Answer a message; ``fault``: what has failed already."""
+        self._window.put(in_work, partial(self._begin, in_work, fault))
+
+    async def drain(self) -> None:
+        """Return when everything is stored."""
+        await self._window.drain()
+
+    async def abandon(self) -> None:
+        """Give up what is in work."""
+        await self._window.abandon()
+
+    def _begin(self, in_work: InWork, fault: Exception | None) -> Coroutine[Any, Any, Answer]:
+        """Analyse a message; an error costs that message alone and is not raised."""
+        message, header = in_work.message, in_work.header
+        try:
+            if fault is not None:
+                raise fault
+            if header is None:
+                return _now(Answer(dead_letter=in_work.letter))
+            if self._query.answered(header):
+                return _now(Answer())
+        except Exception as error:
+            return _now(self._unexpected(message, header, error))
+        return self._answer(message, header)
+
+    async def _answer(self, message: Message, header: FrameHeader) -> Answer:
+        try:
+            return checked(message, await answer(message, header, self._query.analyser))
+        except Exception as error:
+            return self._unexpected(message, header, error)
+
+    def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
+        self._mishaps.note("a message could not be worked on", f"{message.place}: {reason_of(error)[1]}")
+        return Answer() if header is None else failed(message, header, self._query.analyser, error)
+
+    async def _finish(self, batch: Sequence[tuple[InWork, Answer]]) -> None:
+        """Publish results last: a worker that dies in between repeats the frame, with nothing lost."""
+        if self._after is not None:
+            await self._after.drain()
+            self._after = None
+        told = [(in_work, self._once(in_work, found)) for in_work, found in batch]
+        side_messages = [
+            outgoing for each, found in told for outgoing in self._dispatch.side_messages(each.message, found)
+        ]
+        if side_messages:
+            await self._work.publisher.publish(side_messages)
+        await self._work.publisher.publish(
+            [outgoing for each, found in told for outgoing in self._dispatch.result(each.message, found)]
+        )
+        for in_work, found in told:
+            self._stored(in_work)
+            self._work.tally.answered(found)
+            if found.result is not None:
+                frame_answered(self._work.observer, found.result)
+                self._query.analyser.published(found.result)
+
+    def _once(self, in_work: InWork, found: Answer) -> Answer:
+        """The answer without its dead letter where the topic has one of the message."""
+        topic = self._query.topics.dlq
+        if found.dead_letter is None or topic in in_work.letters:
+            return replace(found, dead_letter=None) if found.dead_letter else found
+        in_work.letters.add(topic)
+        return found
+
+
+async def _now(found: Answer) -> Answer:
+    return found

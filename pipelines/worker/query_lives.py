@@ -1,0 +1,96 @@
+"""The queries of a worker in one life of its app, each with what is published beside its results."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+
+import faust
+
+from pipelines.partition.publisher import Publisher
+from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.shared_parts import SharedParts
+from pipelines.partition.stream_state import NoStateStore
+from pipelines.worker.agent import FrameAgent, sender
+from pipelines.worker.duties import Duties
+from pipelines.worker.kafka_transport import KafkaTransport
+
+BEFORE_S = 60.0
+"""How far back a query that is added looks for answers of its own: frames that come later are seldom older."""
+
+
+class QueryLives:
+    """Opens the queries of a life, and closes them again."""
+
+    def __init__(self, transport: KafkaTransport, app: faust.App, duties: Iterable[Duties]) -> None:
+        self._transport, self._app = transport, app
+        self.publisher = Publisher(sender(app))
+        self._duties = {each.query: each for each in duties}
+        self._works = {name: self._work(each) for name, each in self._duties.items()}
+        self.queries = Queries(self._works.values())
+        self._beside: dict[str, AsyncExitStack] = {}
+
+    def agent(self, work: SharedParts, ready: asyncio.Event) -> FrameAgent:
+        """Reads the frames for them."""
+        self._agent = FrameAgent(self._app, work, ready)
+        return self._agent
+
+    async def begin(self, duties: Iterable[Duties]) -> None:
+        """Publish beside results from now on; ``duties``: those of now, which may have changed since it was made."""
+        wanted = {each.query: each for each in duties}
+        for name in self._duties.keys() - wanted.keys():
+            await self.withdraw(name)
+        for name, each in wanted.items():
+            if self._duties.get(name) is each:
+                await self._publish_beside(each)
+            else:
+                await self.put(each)
+
+    async def put(self, duties: Duties) -> None:
+        """Work for another query, or for a changed one in place of what it was, from the next frame on.
+
+        Returns when the frames that the former one had in work have their results.
+        """
+        before = self._works.get(duties.query)
+        work = self._work(duties, before)
+        now_s = time.time()
+        await work.resume.cover(now_s - BEFORE_S)
+        await work.state_store.read()
+        self._duties[duties.query], self._works[duties.query] = duties, work
+        self.queries.put(work)
+        if before is not None:
+            await self._leave(before)
+        await self._publish_beside(duties)
+
+    async def withdraw(self, name: str) -> None:
+        """Work no more for a query once the frames that it has in work have their results."""
+        work = self._works.pop(name)
+        del self._duties[name]
+        self.queries.remove(work)
+        await self._leave(work)
+
+    async def close(self) -> None:
+        """Publish nothing more beside results."""
+        beside, self._beside = self._beside, {}
+        for stack in beside.values():
+            await stack.aclose()
+
+    async def _leave(self, work: QueryWork) -> None:
+        await self._agent.leave(work)
+        await work.state_store.save()
+        if (stack := self._beside.pop(work.name, None)) is not None:
+            await stack.aclose()
+
+    async def _publish_beside(self, duties: Duties) -> None:
+        stack = self._beside[duties.query] = AsyncExitStack()
+        if duties.plans is not None:
+            await stack.enter_async_context(duties.plans.publishing(self.publisher))
+        await stack.enter_async_context(self._works[duties.query].state_store.saving())
+
+    def _work(self, duties: Duties, after: QueryWork | None = None) -> QueryWork:
+        name, topics, state = duties.query, duties.topics, duties.state
+        resume = self._transport.resume(name, topics.results, lambda: self._app.producer.flush())
+        store = NoStateStore() if state is None else self._transport.state(name, state, self.publisher)
+        return QueryWork(name, duties.analyser, topics, resume, duties.derive, store, duties.streams, after)
