@@ -3,5 +3,5 @@ heard of networks, and the one way in for hostile bytes.
 
 Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
 ``retry_after``, ``parent_process``, ``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``,
-``engine_observer``, ``wire_use``.
+``engine_observer``, ``wire_use``, ``silence``.
 """

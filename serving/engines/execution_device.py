@@ -18,8 +18,8 @@ from pathlib import Path
 
 from serving.common.explain import first_line
 from serving.common.precision import Device, Precision
+from serving.common.silence import silent
 from serving.errors import BadInput, ModelError
-from serving.silence import silent
 
 with silent():
     import onnxruntime as ort

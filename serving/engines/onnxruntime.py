@@ -14,6 +14,7 @@ import numpy as np
 
 from serving.common.explain import first_line
 from serving.common.precision import Precision
+from serving.common.silence import silent
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.engines.execution_device import CPU, opened, providers
@@ -21,7 +22,6 @@ from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError
-from serving.silence import silent
 
 with silent():
     import onnxruntime as ort

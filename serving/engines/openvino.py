@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from serving.common.precision import Precision
+from serving.common.silence import silent
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.errors import ModelError
-from serving.silence import silent
 
 # The runtime would choose bf16 by itself where it can. A quantised network's graph says what is int8.
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}

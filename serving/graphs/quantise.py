@@ -18,10 +18,10 @@ import onnx
 from onnx import version_converter
 
 from serving.common.explain import first_line
+from serving.common.silence import silent
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.graphs.fold import folded, is_exact
-from serving.silence import silent
 
 with silent():
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static

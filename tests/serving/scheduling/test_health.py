@@ -58,3 +58,30 @@ def test_between_the_levels_every_state_stays(load: float, latency_ratio: float)
     assert next_state(OVERLOADED, Observed(True, load * PEAK, 1.0), PEAK) is OVERLOADED
     assert next_state(ACTIVE, Observed(True, load * PEAK, latency_ratio), PEAK) is ACTIVE
     assert next_state(INTERFERED, Observed(True, 0.0, latency_ratio), PEAK) is INTERFERED
+
+
+FIGURE_4 = [
+    (INACTIVE, "loaded", ACTIVE),
+    (ACTIVE, "peak", OVERLOADED),
+    (OVERLOADED, "calm", ACTIVE),
+    (ACTIVE, "slow", INTERFERED),
+    (INTERFERED, "calm", ACTIVE),
+    (INTERFERED, "peak", OVERLOADED),
+    (OVERLOADED, "slow", INTERFERED),
+    (ACTIVE, "unloaded", INACTIVE),
+    (OVERLOADED, "unloaded", INACTIVE),
+    (INTERFERED, "unloaded", INACTIVE),
+]
+SEEN = {
+    "loaded": Observed(True),
+    "calm": Observed(True, 50.0),
+    "peak": Observed(True, PEAK),
+    "slow": Observed(True, 50.0, 2.0),
+    "unloaded": Observed(False),
+}
+
+
+@pytest.mark.parametrize(("before", "seen", "then"), FIGURE_4)
+def test_figure_4(before: State, seen: str, then: State) -> None:
+    """Romero et al., 2021: loaded, at peak throughput, slower than the profile though below it, and back."""
+    assert next_state(before, SEEN[seen], PEAK) is then

@@ -1,0 +1,127 @@
+"""Solves the programme with HiGHS within a time limit; what the limit leaves open, the heuristic may do better.
+
+Where the resources do not serve all, as much as possible is served first, by priority, and then as cheaply as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array, hstack
+
+from serving.autoscale.greedy import heuristic
+from serving.autoscale.programme import Programme, Solution, enough
+
+SOLVED, STOPPED, IMPOSSIBLE = 0, 1, 2
+"""Status of HiGHS as SciPy tells it."""
+Vector = NDArray[np.float64]
+Status = Literal["solved", "stopped", "impossible"]
+
+
+def solve(given: Programme, limit_s: float) -> Solution:
+    """The cheapest numbers of instances that serve the most; the time limit holds for each of at most three solves."""
+    rows = _Rows(given)
+    status, found = rows.cheapest(limit_s)
+    if status == "impossible":
+        status, asked = rows.most_served(limit_s)
+        if asked is not None:
+            done, found = _Rows(replace(given, asked=asked)).cheapest(limit_s)
+            status = status if done == "solved" else done
+    if status == "solved" and found is not None:
+        return _solution(given, found, exact=True)
+    known = heuristic(given)
+    if found is not None:
+        incumbent = _solution(given, found, exact=False)
+        return min((incumbent, known), key=lambda each: (given.unserved(each.counts), given.objective(each.counts)))
+    return known
+
+
+def _solution(given: Programme, counts: Sequence[int], exact: bool) -> Solution:
+    by_key = {each.key: count for each, count in zip(given.candidates, counts, strict=True)}
+    return Solution(by_key, "programme" if exact else "incumbent", given.short(by_key))
+
+
+class _Rows:
+    """The programme as matrices: for each candidate the instances to load, then those to unload."""
+
+    def __init__(self, given: Programme) -> None:
+        self._given, self._size = given, len(given.candidates)
+        self._names, pools = list(given.asked), list(given.pools)
+        self._running = np.array([each.running for each in given.candidates], dtype=float)
+        place = {name: row for row, name in enumerate(self._names)}
+        serves = [(place[each.application], column, each.items_per_s) for column, each in enumerate(given.candidates)]
+        row = {pool: at for at, pool in enumerate(pools)}
+        takes = [
+            (row[pool], column, need)
+            for column, each in enumerate(given.candidates)
+            for pool, need in each.needs.items()
+        ]
+        self._serves = _sparse(serves, len(self._names), self._size)
+        self._takes = _sparse(takes, len(pools), self._size)
+        self._asked = np.array([given.asked[name] for name in self._names])
+        taken = self._takes @ self._running
+        self._room = np.maximum(np.array([given.pools[pool] for pool in pools]), taken) - taken
+        most = [enough(given.asked[each.application], each) for each in given.candidates]
+        self._upper = np.concatenate([np.array(most, dtype=float), self._running])
+
+    def cheapest(self, limit_s: float) -> tuple[Status, list[int] | None]:
+        """Minimise the cost."""
+        if not self._size:
+            return ("impossible", None) if self._asked.any() else ("solved", [])
+        price = [self._given.price(each, 1) for each in self._given.candidates]
+        saved = [each.cost_per_s for each in self._given.candidates]
+        costs = np.array([*price, *(-each for each in saved)])
+        served, room = self._constraints()
+        status, found = _milp(costs, self._upper, [served, room], 2 * self._size, limit_s)
+        if found is None:
+            return status, None
+        more = np.rint(found[: self._size] - found[self._size :])
+        return status, [int(each) for each in self._running + more]
+
+    def most_served(self, limit_s: float) -> tuple[Status, dict[str, float] | None]:
+        """The loads that can be served, by application, where the weighted shares that are not are least."""
+        if not self._size:
+            return "solved", dict.fromkeys(self._names, 0.0)
+        weights = [self._given.weight[name] / max(self._given.asked[name], 1e-300) for name in self._names]
+        costs = np.array([*[0.0] * (2 * self._size), *weights])
+        upper = np.concatenate([self._upper, self._asked])
+        served, room = self._constraints()
+        gaps = csr_array(np.eye(len(self._names)))
+        rows = [
+            LinearConstraint(hstack([served.A, gaps], format="csr"), served.lb, np.inf),
+            LinearConstraint(
+                hstack([room.A, csr_array((room.A.shape[0], len(self._names)))], format="csr"), -np.inf, room.ub
+            ),
+        ]
+        status, found = _milp(costs, upper, rows, 2 * self._size, limit_s)
+        if found is None:
+            return status, None
+        short = np.clip(found[2 * self._size :], 0.0, self._asked)
+        left = np.maximum(self._asked - short - 1e-7 * self._asked, 0.0)
+        return status, dict(zip(self._names, left.tolist(), strict=True))
+
+    def _constraints(self) -> tuple[LinearConstraint, LinearConstraint]:
+        served = hstack([self._serves, -self._serves], format="csr")
+        taken = hstack([self._takes, -self._takes], format="csr")
+        missing = self._asked * (1 - 1e-9) - self._serves @ self._running
+        return LinearConstraint(served, missing, np.inf), LinearConstraint(taken, -np.inf, self._room)
+
+
+def _sparse(entries: Sequence[tuple[int, int, float]], rows: int, columns: int) -> csr_array:
+    at = np.array([entry[:2] for entry in entries], dtype=int).reshape(-1, 2)
+    values = np.array([entry[2] for entry in entries], dtype=float)
+    return coo_array((values, (at[:, 0], at[:, 1])), shape=(rows, columns)).tocsr()
+
+
+def _milp(
+    costs: Vector, upper: Vector, rows: Sequence[LinearConstraint], integers: int, limit_s: float
+) -> tuple[Status, Vector | None]:
+    kinds = np.concatenate([np.ones(integers), np.zeros(len(costs) - integers)])
+    found = milp(costs, integrality=kinds, bounds=Bounds(0, upper), constraints=rows, options={"time_limit": limit_s})
+    status: Status = "solved" if found.status == SOLVED else "impossible" if found.status == IMPOSSIBLE else "stopped"
+    return status, None if found.x is None else np.asarray(found.x, dtype=float)
