@@ -67,7 +67,7 @@ class AutoscaleMemory:
 
 @dataclass(frozen=True, slots=True)
 class ScalingDecision:
-    """All that is to be done. An application's loads come before its unloads: unload what the loaded ones then replace."""
+    """All that is to be done. An application's loads come before its unloads: what is loaded then replaces those."""
 
     actions: tuple[ScalingAction, ...]
     moves: tuple[Migration, ...]
