@@ -21,8 +21,8 @@ from cache_adapt.learned.selector import HIDDEN, Selector
 from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
 from learning.features import as_features
 from serving.common.untrusted import decode
+from serving.common.weights import names, read_tensors
 from serving.errors import Malformed, ModelError
-from serving.weights import names, read_tensors
 
 MOST_BYTES = 32 << 20
 MOST_EXITS = 8

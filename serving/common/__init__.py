@@ -1,7 +1,7 @@
 """Small things that every package may use: clocks, files, threads, child processes, what is tried again, what can be
-heard of networks, and the one way in for hostile bytes.
+heard of networks, and the ways in for hostile bytes and for safetensors.
 
 Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
-``retry_after``, ``parent_process``, ``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``,
-``engine_observer``, ``wire_use``, ``silence``.
+``retry_after``, ``parent_process``, ``child_process``, ``untrusted``, ``weights``, ``redaction``, ``strict``,
+``explain``, ``engine_observer``, ``wire_use``, ``silence``.
 """

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from serving.common.explain import choices
+from serving.common.weights import read_by
 from serving.errors import ModelError
-from serving.weights import read_by
 from tools.architectures.cifar_resnet import CifarResNet
 from tools.architectures.compact import PLANS, Compact
 from tools.architectures.mobilenet import MobileNetV2

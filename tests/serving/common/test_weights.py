@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from serving.common.weights import LONGEST_REASON, names, read_tensors
 from serving.errors import ModelError
-from serving.weights import LONGEST_REASON, names, read_tensors
 from tests.serving.tensor_files import ODD
 
 GOOD = save({"weights": np.arange(6, dtype=np.float32).reshape(2, 3), "sizes": np.array([1, 2], np.int64)})

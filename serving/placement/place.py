@@ -1,0 +1,134 @@
+"""One epoch of the global scheduler: who serves what, how many backends are wanted, what is shed. Pure.
+
+Equal work on an equal fleet moves nothing. The plan goes on from that of the epoch before; it is made anew where that
+costs a tenth less, or where more backends have come to be used than Algorithm 3.1 ever needs: those that are saturated,
+and one for each session.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import floor
+
+from serving.placement.carrying import carried
+from serving.placement.curves import ROUNDING, ServedSession, sessions_of
+from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend, Profiles, check
+from serving.placement.nodes import FleetNode, Piece
+from serving.placement.packing import Packing, packed
+from serving.placement.plan import BackendShare, FleetPlan, SessionShare, moves_between
+from serving.placement.shedding import admitted, served_more
+from serving.placement.shortfalls import short, unable
+
+ANEW = 0.9
+"""Everything may move where that costs less than such a share."""
+SETTLE = 4
+"""A plan goes on from itself so often at most, until nothing moves: with too few backends, what one step sheds another
+may find a place for."""
+
+
+def place(demands: Sequence[Demand], profiles: Profiles, fleet: Fleet, before: FleetPlan | None = None) -> FleetPlan:
+    """The plan for an epoch, after that of the epoch before; raises BadInput for numbers that make no sense.
+
+    Requests of a plan that come evenly are all answered within their SLO.
+    """
+    check(demands, fleet)
+    sessions = sessions_of(demands, profiles, fleet.kinds)
+    plan = _epoch(sessions, fleet, before)
+    for _ in range(SETTLE):
+        last, plan = plan, _epoch(sessions, fleet, plan)
+        if not plan.moves and plan.wanted == last.wanted:
+            break
+    return replace(plan, moves=moves_between(before or FleetPlan(), plan.backends))
+
+
+def _epoch(sessions: Sequence[ServedSession], fleet: Fleet, before: FleetPlan | None) -> FleetPlan:
+    able = [session for session in sessions if session.kinds]
+    kept, homeless = carried(before, able, fleet) if before else ([], [Piece(each, each.rate) for each in able])
+    ideal = _ideal(kept, homeless, able, fleet.kinds)
+    nodes, enough = _on_fleet(ideal, fleet, before or FleetPlan())
+    if not enough and kept and not served_more(nodes, kept):
+        nodes = kept
+    wanted = _count(ideal.nodes) | _count(nodes)
+    backends = tuple(_share(node) for node in sorted(nodes, key=lambda node: node.name or ""))
+    shed = (*unable(sessions, fleet.kinds), *short(able, nodes, wanted))
+    return FleetPlan(backends, dict(wanted), shed, moves_between(before or FleetPlan(), backends))
+
+
+def _ideal(
+    kept: Sequence[FleetNode], homeless: Sequence[Piece], able: Sequence[ServedSession], kinds: Sequence[DeviceKind]
+) -> Packing:
+    """All that is asked for on as many backends as that takes, those that are there or not."""
+    fresh = packed(able, kinds)
+    if not kept:
+        return fresh
+    going_on = Packing(kept)
+    going_on.add(homeless)
+    going_on.consolidate()
+    most = sum(1 + floor(each.rate / each.saturated[each.kinds[0].name][1] + ROUNDING) for each in able)
+    missing = sum(piece.rate for piece in going_on.left) > sum(piece.rate for piece in fresh.left)
+    return fresh if missing or len(going_on.nodes) > most or fresh.price < ANEW * going_on.price else going_on
+
+
+def _on_fleet(ideal: Packing, fleet: Fleet, before: FleetPlan) -> tuple[list[FleetNode], bool]:
+    """The backends of the fleet with what they are to serve, and whether they are enough for all of it."""
+    kinds = {kind.name: kind for kind in fleet.kinds}
+    taken = {node.name for node in ideal.nodes}
+    free = [backend for backend in fleet.backends if backend.name not in taken]
+    nodes = _named(ideal.nodes, free, before)
+    taken = {node.name for node in nodes}
+    there = [node for node in nodes if node.name is not None]
+    waiting = [*ideal.left, *(piece for node in nodes if node.name is None for piece in node.pieces)]
+    still_free = [(each, kinds[each.kind]) for each in free if each.name not in taken]
+    return admitted(there, waiting, still_free), not waiting
+
+
+def _named(nodes: Sequence[FleetNode], free: Sequence[FleetBackend], before: FleetPlan) -> list[FleetNode]:
+    """Give wanted backends those of the fleet that are free, which have most of their models, if any does."""
+    had = {each.name: {model for share in each.sessions for model in share.models} for each in before.backends}
+    found = list(nodes)
+    left = {(each.name, each.kind) for each in free}
+    open_places = [place for place, node in enumerate(nodes) if node.name is None]
+    alike = [
+        (_alike(nodes[place], had.get(backend.name, set())), -_priority(nodes[place]), place, backend.name)
+        for place in open_places
+        for backend in free
+        if backend.kind == nodes[place].kind.name
+    ]
+    for _, _, place, name in sorted(alike, key=lambda each: (-each[0], *each[1:])):
+        kind = nodes[place].kind.name
+        if found[place].name is None and (name, kind) in left:
+            found[place] = replace(nodes[place], name=name)
+            left.remove((name, kind))
+    return found
+
+
+def _alike(node: FleetNode, models: set[str]) -> float:
+    """The share of common ones among all models of both, 0 to 1."""
+    mine = {model for piece in node.pieces for model in piece.session.models}
+    return len(mine & models) / len(mine | models)
+
+
+def _priority(node: FleetNode) -> int:
+    return max(piece.session.key.priority for piece in node.pieces)
+
+
+def _count(nodes: Iterable[FleetNode]) -> Counter[str]:
+    return Counter(node.kind.name for node in nodes)
+
+
+def _share(node: FleetNode) -> BackendShare:
+    sessions = tuple(
+        SessionShare(
+            key.model,
+            key.slo_s,
+            key.priority,
+            piece.rate,
+            node.cycle.batches[key.model, key.slo_s],
+            piece.session.models,
+        )
+        for piece in node.pieces
+        for key in (piece.session.key,)
+    )
+    return BackendShare(node.name or "", node.kind.name, node.cycle.seconds, sessions)
