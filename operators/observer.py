@@ -53,6 +53,12 @@ class Observer(EngineObserver):
     def frames_missing(self, stream: str, count: int) -> None:
         """So many frames of a run, which capture has numbered, never came: they get no result. On the event loop."""
 
+    def frame_left_out(self, header: FrameHeader, cause: str) -> None:
+        """A worker does not look at a frame, which gets no result, as the query asks for fewer. On the event loop.
+
+        ``cause``: ``sample``, ``motion_gate``, or ``repeated``: a worker before this one has left it out.
+        """
+
     def event_found(self, event: Event | Counts) -> None:
         """A result has shown that a track, a zone or a line has something to tell, which may not be published yet.
 

@@ -10,7 +10,9 @@ from typing import cast
 import cv2
 import numpy as np
 
+from operators.frames.codec import decode_frame, decode_reduced
 from operators.frames.planes import GREY_LEVELS, Pixels, Planes, bgr
+from operators.wire.schema import FrameHeader
 from serving.common.tensors import Image
 
 
@@ -40,6 +42,14 @@ def thumbnail(pixels: Pixels, width: int = 160) -> Image:
     else:
         sparse = cv2.cvtColor(_sparse(pixels, width, height), cv2.COLOR_BGR2GRAY)
     return cast(Image, cv2.resize(sparse, (width, height), interpolation=cv2.INTER_AREA))
+
+
+def thumbnail_of(header: FrameHeader, data: bytes, width: int = 160) -> Image:
+    """The same of a message's picture, most of which is not decoded; raises FrameError. Call it in a thread."""
+    if header.encoding != "jpeg":
+        return thumbnail(decode_frame(header, data).pixels, width)
+    height = max(1, round(header.height * width / header.width))
+    return cast(Image, cv2.resize(decode_reduced(header, data, width), (width, height), interpolation=cv2.INTER_AREA))
 
 
 def _sparse(image: Image, width: int, height: int) -> Image:

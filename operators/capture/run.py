@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from typing import Final
 from uuid import uuid4
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from operators.capture.outlet import Blocking, CaptureCallbacks, Newest, Outlet
 from operators.capture.picture import MotionGate, Picture, thumbnail
@@ -69,6 +73,8 @@ class CaptureRun:
         self._observer = observer
         self._outlet: Outlet | None = None
         self._gate = MotionGate() if spec.motion_gate else None
+        self._sample_fps = spec.sampling.fps or UNSET
+        self._gated: bool | UnsetType = spec.motion_gate or UNSET
         self._pieces = Pieces()
         self._frames = 0
         self._running = False
@@ -94,6 +100,8 @@ class CaptureRun:
             return
         name = FrameId(self.spec.stream, self.id, self._frames)
         frame = frame_of(name, picture.pixels, media_time_s, day_time(self._clock, captured_s), picture.decode_ms)
+        header = msgspec.structs.replace(frame.header, sample_fps=self._sample_fps, motion_gate=self._gated)
+        frame = replace(frame, header=header)
         self._frames += 1
         self._observer.frame_captured(frame.stream, frame.seq)
         if self._outlet is None:

@@ -148,13 +148,22 @@ def _encode_jpeg(image: Image, quality: int) -> bytes:
     return bytes(data)
 
 
-def _decode_jpeg(header: FrameHeader, data: bytes) -> Image:
+def decode_reduced(header: FrameHeader, data: bytes, width: int) -> Image:
+    """A JPEG in grey, made an eighth, a quarter or half as large where that leaves ``width`` pixels, for less work."""
+    colours = next((flag for scale, flag in _REDUCED if header.width >= scale * width), cv2.IMREAD_GRAYSCALE)
+    return _decode_jpeg(header, data, colours)
+
+
+_REDUCED = (8, cv2.IMREAD_REDUCED_GRAYSCALE_8), (4, cv2.IMREAD_REDUCED_GRAYSCALE_4), (2, cv2.IMREAD_REDUCED_GRAYSCALE_2)
+
+
+def _decode_jpeg(header: FrameHeader, data: bytes, colours: int = cv2.IMREAD_COLOR_BGR) -> Image:
     try:
         info = inspect_jpeg(data)
     except ValueError as error:
         raise FrameError("undecodable_image", str(error)) from None
     _check(header, info)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_BGR | cv2.IMREAD_IGNORE_ORIENTATION)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), colours | cv2.IMREAD_IGNORE_ORIENTATION)
     if image is None:
         raise FrameError("undecodable_image", "the JPEG's content is damaged")
     return image  # type: ignore[no-any-return]

@@ -76,6 +76,8 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 """A share, 0…1."""
 Corner = Annotated[float, Meta(ge=-1, le=2)]
 """A coordinate of a box, relative to the frame; an object that is half in view may reach a little outside."""
+FrameRate = Annotated[float, Meta(gt=0, le=1e6)]
+"""Frames per second of media time."""
 Real = Annotated[float, Meta(ge=-1e12, le=1e12)]
 """Any number."""
 

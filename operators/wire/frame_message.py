@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from operators.wire import bounds
-from operators.wire.bounds import Id, MediaTime, Milliseconds, Moment, Seq, Side, Text
+from operators.wire.bounds import FrameRate, Id, MediaTime, Milliseconds, Moment, Seq, Side, Text
 
 FRAME_SCHEMA: Final = "sluice.frame/1"
 FRAME_HEADER_KEY = "frame"
@@ -58,6 +59,10 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
     decode_ms: Milliseconds = 0.0
     """Time that capture spent on decoding and converting this frame."""
     cause: Text | None = None
+    sample_fps: FrameRate | UnsetType = UNSET
+    """The rate to which capture has thinned the frames of the run; left out where it has not."""
+    motion_gate: bool | UnsetType = UNSET
+    """True where capture has left out frames in which nothing moved. Else left out."""
 
     def __post_init__(self) -> None:
         bounds.check(self.captured_at)

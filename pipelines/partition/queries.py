@@ -10,6 +10,7 @@ from operators.wire.schema import FrameHeader
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.resume import Resume
+from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.stream_state import NoStateStore, StateStore
 
 
@@ -23,6 +24,8 @@ class QueryWork:
     resume: Resume
     derive: Derive
     state_store: StateStore = field(default_factory=NoStateStore)
+    sampling: FrameSampling = field(default_factory=FrameSampling)
+    """Leaves out frames that it does not ask for."""
     streams: Collection[str] = ()
     """Those that it lists; none: it wants every stream."""
     after: QueryWork | None = None
@@ -36,6 +39,7 @@ class QueryWork:
         self.analyser.forget(stream)
         self.derive.forget(stream)
         self.state_store.forget(stream)
+        self.sampling.forget(stream)
 
     def answered(self, header: FrameHeader) -> bool:
         return self.resume.answered(header)
@@ -79,11 +83,12 @@ class Queries:
         for work in self._works:
             work.resume.reset()
             work.state_store.reset()
+            work.sampling.begin_anew()
 
     async def cover(self, since_s: float) -> None:
         """Know what was answered and learnt before the frames from this time on."""
         for work in self._works[:]:
-            await work.resume.cover(since_s)
+            await work.resume.cover(since_s - work.sampling.reach_s)
             await work.state_store.read()
 
     async def settled(self, within_s: float) -> None:

@@ -16,6 +16,7 @@ from pipelines.partition.answer import Answer, answer, checked, failed, reason_o
 from pipelines.partition.dispatch import Dispatch
 from pipelines.partition.message import Message
 from pipelines.partition.queries import QueryWork
+from pipelines.partition.sampling import LeftOut, Thinning
 from pipelines.partition.shared_parts import SharedParts
 from pipelines.partition.window import OrderedWindow
 
@@ -35,6 +36,8 @@ class InWork:
     """How many queries it waits for."""
     letters: set[str] = field(default_factory=set)
     """The topics that have a dead letter of it: one is enough, whichever query it fails in."""
+    still: dict[Thinning, asyncio.Future[bool]] = field(default_factory=dict)
+    """Whether nothing moves in it: for queries that thin its stream alike the same, at the same moment."""
 
 
 class QueryWindow:
@@ -66,6 +69,7 @@ class QueryWindow:
             if is_new:
                 self._dispatch.events(result)  # its events were published before: only the resulting state matters
             self._work.missing.before(result.id)
+            query.sampling.before(result)
         if is_new:
             query.state_store.restore(stream)
 
@@ -91,15 +95,33 @@ class QueryWindow:
                 return _now(Answer(dead_letter=in_work.letter))
             if self._query.answered(header):
                 return _now(Answer())
+            if (why := self._query.sampling.leaves_out(header)) is not None:
+                return _now(self._left_out(header, why))
         except Exception as error:
             return _now(self._unexpected(message, header, error))
-        return self._answer(message, header)
+        return self._answer(in_work, header)
 
-    async def _answer(self, message: Message, header: FrameHeader) -> Answer:
+    async def _answer(self, in_work: InWork, header: FrameHeader) -> Answer:
+        message = in_work.message
         try:
+            if await self._still(in_work, header):
+                return self._left_out(header, "motion_gate")
             return checked(message, await answer(message, header, self._query.analyser))
         except Exception as error:
             return self._unexpected(message, header, error)
+
+    async def _still(self, in_work: InWork, header: FrameHeader) -> bool:
+        if (thinning := self._query.sampling.gated(header.stream)) is None:
+            return False
+        if thinning not in in_work.still:
+            looking = self._work.gates.still(thinning, header, in_work.message.value or b"")
+            in_work.still[thinning] = asyncio.ensure_future(looking)
+        return await asyncio.shield(in_work.still[thinning])
+
+    def _left_out(self, header: FrameHeader, why: LeftOut) -> Answer:
+        """Nothing is published for a frame that the query does not ask for; it is counted."""
+        self._work.observer.frame_left_out(header, why)
+        return Answer()
 
     def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
         self._mishaps.note("a message could not be worked on", f"{message.place}: {reason_of(error)[1]}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operators.observer import UNOBSERVED, Observer
 from pipelines.partition.message import Message
 from pipelines.partition.missing import MissingFrames
+from pipelines.partition.motion_gates import MotionGates
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries
 from pipelines.partition.tally import Tally
@@ -33,6 +34,7 @@ class SharedParts:
     window: int = WINDOW
     """Frames of one partition in work at which it is no longer fetched from."""
     missing: MissingFrames = field(default_factory=MissingFrames)
+    gates: MotionGates = field(default_factory=MotionGates)
 
 
 @dataclass(frozen=True)

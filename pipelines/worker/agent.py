@@ -91,6 +91,7 @@ class FrameAgent:
         """Forget the state of a stream."""
         self._work.queries.forget(stream)
         self._work.missing.forget(stream)
+        self._work.gates.forget(stream)
 
     async def _consume(self, stream: Any) -> None:
         async for event in stream.noack().events():
@@ -107,6 +108,7 @@ class FrameAgent:
         self._work.queries.reset()
         self._work.tally.begin_anew()
         self._work.missing.begin_anew()
+        self._work.gates.begin_anew()
         self._streams.keep(assigned)
         self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
         self.joined = True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from operators.wire.schema import Counts, Event, Result
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.sampling import Thinning
 from pipelines.partition.stream_state import StateConfig
 from pipelines.worker.plan_publisher import PlanPublisher
 
@@ -36,6 +37,8 @@ class Duties:
     """Publishes how streams stand with their shortcuts."""
     state: StateConfig | None = None
     """The knowledge of streams that must not be lost."""
+    thinned: Mapping[str, Thinning] = field(default_factory=dict)
+    """The streams of which it asks for fewer frames than may come."""
     streams: Collection[str] = ()
     """The streams that it lists."""
 

@@ -14,6 +14,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.sampling import thinned
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import (
     end_when_the_loop_hangs,
@@ -102,7 +103,9 @@ async def _work(
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
             derive = lifecycles(wanted.query, config.observers)
-            duties = Duties(wanted.query.name, names(topics), parts.executor, derive, plans, state)
+            duties = Duties(
+                wanted.query.name, names(topics), parts.executor, derive, plans, state, thinned(wanted.query)
+            )
             async with stop_when_hung(parts.hung, stop), end_when_the_loop_hangs(config.ends_after_s):
                 await run_worker(config, Roster([duties]), stop=stop)
 

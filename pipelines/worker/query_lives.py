@@ -11,6 +11,7 @@ import faust
 
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.shared_parts import SharedParts
 from pipelines.partition.stream_state import NoStateStore
 from pipelines.worker.agent import FrameAgent, sender
@@ -56,7 +57,7 @@ class QueryLives:
         before = self._works.get(duties.query)
         work = self._work(duties, before)
         now_s = time.time()
-        await work.resume.cover(now_s - BEFORE_S)
+        await work.resume.cover(now_s - BEFORE_S - work.sampling.reach_s)
         await work.state_store.read()
         self._duties[duties.query], self._works[duties.query] = duties, work
         self.queries.put(work)
@@ -93,4 +94,5 @@ class QueryLives:
         name, topics, state = duties.query, duties.topics, duties.state
         resume = self._transport.resume(name, topics.results, lambda: self._app.producer.flush())
         store = NoStateStore() if state is None else self._transport.state(name, state, self.publisher)
-        return QueryWork(name, duties.analyser, topics, resume, duties.derive, store, duties.streams, after)
+        sampling = FrameSampling(duties.thinned)
+        return QueryWork(name, duties.analyser, topics, resume, duties.derive, store, sampling, duties.streams, after)

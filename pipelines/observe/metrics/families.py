@@ -40,6 +40,12 @@ FRAMES = Family("sluice_frames", "counter", (STREAM, "outcome", "cause"), "Resul
 MISSING = Family(
     "sluice_frames_missing", "counter", (STREAM,), "Frames that capture has numbered and that never came: no result."
 )
+THINNED = Family(
+    "sluice_frames_left_out",
+    "counter",
+    (STREAM, "cause"),
+    "Frames that a worker does not look at, as the query asks for fewer: no result.",
+)
 LATE = Family("sluice_frames_late", "counter", (STREAM,), "Analysed frames whose result came after the deadline.")
 LATENCY = Family(
     "sluice_frame_latency_seconds", "histogram", (STREAM,), "From capture until the result was ready; analysed frames."
@@ -146,7 +152,8 @@ BACKEND_IN_FLIGHT = Family(
 BACKEND_PICTURES = Family("sluice_backend_pictures_in_flight", "gauge", (), "Pictures of these requests.")
 
 RECORDED = (
-    *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
+    *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, THINNED, LATE, LATENCY, STAGE, SLO),
+    *(DETECTIONS, ANSWERS, AUDITS, TRAININGS),
     *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, SINK_WAITING),
     *(BUDGET_SPENT, BUDGET_LEFT, HEALTHY, LEFT_OUT, BUILD),
 )

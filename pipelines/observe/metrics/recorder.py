@@ -97,6 +97,9 @@ class MetricsRecorder(Observer):
     def frames_missing(self, stream: str, count: int) -> None:
         self._of(stream, families.MISSING).value += count
 
+    def frame_left_out(self, header: FrameHeader, cause: str) -> None:
+        self._of(header.stream, families.THINNED, cause).value += 1
+
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
         self._of(stream, families.AUDITS, node, kind, _word(agrees)).value += 1
 

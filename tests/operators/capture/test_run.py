@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from msgspec import UNSET
 
 from operators.capture.outlet import CaptureCallbacks
 from operators.capture.picture import Picture
 from operators.capture.run import CaptureRun
+from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
@@ -15,10 +19,10 @@ from tests.fake_clock import FakeClock
 class Run:
     """A run of a live source, fed by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, **asked: Any) -> None:
         self.clock = FakeClock()
         self.frames: list[Frame] = []
-        spec = CaptureSpec(stream="gate", uri=SourceUri("rtsp://camera"))
+        spec = CaptureSpec(stream="gate", uri=SourceUri("rtsp://camera"), **asked)
         self.run = CaptureRun(spec, CaptureCallbacks(self.frames.append), self.clock)
         self.run.waits = True  # hands frames on at once
 
@@ -47,3 +51,11 @@ def test_a_clock_that_is_set_moves_no_media_time(set_back_s: float) -> None:
     run.clock.advance(20)  # until the source is there again, with a new clock of its own
     assert run.picture(0.0).media_time_s == pytest.approx(21.0)
     assert run.picture(0.1).media_time_s == pytest.approx(21.1)
+
+
+def test_a_frame_says_what_was_left_out_around_it() -> None:
+    thinned = Run(sampling=Sampling("fps", 5.0), motion_gate=True).picture(0.0).header
+    assert (thinned.sample_fps, thinned.motion_gate) == (5.0, True)
+    for whole in (Run(), Run(sampling=Sampling("keyframes"))):
+        header = whole.picture(0.0).header
+        assert (header.sample_fps, header.motion_gate) == (UNSET, UNSET)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
+from msgspec.structs import replace as replaced
 
 from operators.frames.codec import read_header
 from operators.frames.frame import Frame
@@ -21,6 +23,7 @@ from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.resume import Tail
+from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import WINDOW, WINDOW_BYTES, SharedParts, Valve
 from pipelines.worker.duties import NoEvents
 from serving.errors import Unavailable
@@ -43,6 +46,7 @@ class Bench:
     met: set[str] = field(default_factory=set)
     errors: list[Exception] = field(default_factory=list)
     missing: MissingFrames = field(default_factory=MissingFrames)
+    sampling: FrameSampling = field(default_factory=FrameSampling)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     diary: list[tuple[str, int]] = field(default_factory=list)
     published: list[Outgoing] = field(default_factory=list)
@@ -50,7 +54,9 @@ class Bench:
     def partition(self) -> Partition:
         self.open.set()
         publisher = Publisher(self.send, AT_ONCE)
-        query = QueryWork("query", self.analyser, TOPICS, self.resume, self.derive, met=self.met)
+        query = QueryWork(
+            "query", self.analyser, TOPICS, self.resume, self.derive, sampling=self.sampling, met=self.met
+        )
         work = SharedParts("frames", publisher, Queries([query]), observer=self.observer, missing=self.missing)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),
@@ -160,6 +166,27 @@ async def test_frames_that_others_have_answered_meanwhile_are_not_missing(
         bench.missing.begin_anew()  # the partition goes, and comes back
         others.found = answered
     assert missing == told
+
+
+async def test_frames_that_the_query_does_not_ask_for_are_acknowledged_and_counted() -> None:
+    class LeftOut(Observer):
+        def frame_left_out(self, header: FrameHeader, cause: str) -> None:
+            told[cause].append(header.seq)
+
+    told: defaultdict[str, list[int]] = defaultdict(list)
+    wanted = {"camera": Thinning(fps=5, motion_gate=True)}
+    bench = Bench(observer=LeftOut(), sampling=FrameSampling(wanted))
+    partition = bench.partition()
+    for seq in range(20):
+        image = frame_message("camera", 0 if seq < 15 else 200)  # nothing moves before frame 15
+        header = replaced(read_header(image.headers), seq=seq, media_time_s=seq / 25)
+        partition.take(Message("frames", 0, seq, 1000.0, b"camera", image.value, (("frame", to_json(header)),)))
+    await until(lambda: len(bench.of("ack")) == 20)
+    await partition.stop(1)
+    assert bench.of("ack") == list(range(20)), "in order, for those behind them to be acknowledged"
+    assert bench.of("result") == [0, 15]
+    assert told == {"sample": [seq for seq in range(20) if seq % 5], "motion_gate": [5, 10]}
+    assert bench.of("dlq") == [], "nothing is wrong with them"
 
 
 async def test_nothing_is_acknowledged_while_the_broker_is_away() -> None:

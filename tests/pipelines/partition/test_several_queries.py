@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
+from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.message import Message
 from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import SharedParts, Valve
 from pipelines.worker.duties import NoEvents
 from tests.at_once import AT_ONCE
 from tests.integration.worker_parts import CountingAnalyser, NothingToResume, frame_message
 from tests.turns import turns, until
+
+MOVING = {"cam": Thinning(motion_gate=True)}
 
 
 class Answered(NothingToResume):
@@ -62,6 +67,28 @@ def work(name: str, topic: str = "results", **more: object) -> QueryWork:
 def message(offset: int, stream: str = "cam") -> Message:
     sent = frame_message(stream, offset)
     return Message("frames", 0, offset, 1000.0 + offset, sent.key, sent.value, sent.headers)
+
+
+async def test_queries_that_thin_a_stream_alike_look_at_a_frame_at_the_same_moment() -> None:
+    order: list[tuple[str, int]] = []
+
+    class Told(CountingAnalyser):
+        async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+            order.append((self.query, header.seq))
+            return self.unanalysed(header, "analysed", None)
+
+    works = [work(name, sampling=FrameSampling(MOVING)) for name in "ab"] + [work("c")]
+    for each in works:
+        each.analyser = Told(each.name)
+    bench = Bench(*works)
+    moved = [0, 0, 200, 200, 30, 30, 30, 200]
+    for offset, brightness in enumerate(moved):
+        head, picture = message(offset), message(brightness)
+        bench.partition.take(replace(head, value=picture.value))
+    await until(lambda: len(bench.acknowledged) == len(moved))
+    await bench.partition.stop(1)
+    assert [each for each in order if each[0] != "c"] == [(name, seq) for seq in (0, 2, 4, 7) for name in "ab"]
+    assert [seq for name, seq in order if name == "c"] == list(range(8))
 
 
 async def test_a_message_is_acknowledged_when_every_query_has_stored_its_result() -> None:

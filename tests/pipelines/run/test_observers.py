@@ -112,6 +112,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
         *(
             "budget_stands",
             "frame_dropped",
+            "frame_left_out",
             "frame_replaced",
             "frames_missing",
             "exits_made",

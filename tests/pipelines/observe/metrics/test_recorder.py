@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from operators.testing.builders import make_frame
 from operators.wire.schema import Attribute, Detection, Model, Plan, StreamStatus
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import RECORDED, Family
@@ -182,6 +183,13 @@ def test_frames_that_never_came_are_counted() -> None:
     seen.frames_missing("gate", 3)
     seen.frames_missing("gate", 4)
     assert seen.value(families.MISSING, stream="gate") == 7
+
+
+def test_frames_that_are_left_out_are_counted_by_cause() -> None:
+    seen, header = Watched(), make_frame(stream="gate").header
+    for cause in ("sample", "motion_gate", "sample"):
+        seen.frame_left_out(header, cause)
+    assert seen.value(families.THINNED, stream="gate", cause="sample") == 2
 
 
 def test_what_waits_for_a_sink_is_shown_as_it_was_last() -> None:

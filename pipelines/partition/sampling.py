@@ -1,0 +1,122 @@
+"""Which frames a query looks at, of streams whose producer publishes every frame: as its ``sample`` says, unless
+capture has left the others out already. By media time and numbers alone; no clock. The gate is in ``motion_gates``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from msgspec import UNSET
+
+from operators.capture.sources.sampling import interval_of
+from operators.wire.schema import FrameHeader, Result
+from pipelines.query.query_file import Fps, Query
+
+LeftOut = Literal["sample", "motion_gate", "repeated"]
+"""``sample``: another frame of its interval is looked at. ``motion_gate``: nothing moves in it. ``repeated``: a worker
+before this one has left it out, and has answered later ones."""
+
+BACK_S: Final = 1.0
+"""Media time that goes back further begins anew; less is the disorder of frames that come by several ways."""
+LONGEST_INTERVAL_S: Final = 3600.0
+"""As long an interval holds on, where workers take streams over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """The frames of a stream that a query asks for."""
+
+    fps: float | None = None
+    """Frames per second of media time; None: all."""
+    motion_gate: bool = False
+    """Only frames in which something moved."""
+
+
+def thinned(query: Query) -> dict[str, Thinning]:
+    """The streams of which a query asks for fewer frames. Every picture of a message stands alone: it is a keyframe."""
+    wanted = {
+        stream.id: Thinning(stream.sample.fps if isinstance(stream.sample, Fps) else None, stream.motion_gate)
+        for stream in query.streams
+    }
+    return {stream: thinning for stream, thinning in wanted.items() if thinning != Thinning()}
+
+
+@dataclass(slots=True)
+class ThinnedStream:
+    """How far a stream has come."""
+
+    fps: float | None
+    run: str | None = None
+    taken_s: float | None = None
+    """Media time of the last frame that was looked at; None where the run begins."""
+    answered: Result | None = None
+    """The last result of the worker before, until a later frame comes."""
+
+    def before(self, result: Result) -> None:
+        """Go on behind a frame that another worker has answered."""
+        self.run, self.taken_s, self.answered = result.run, result.frame.media_time_s, result
+
+    def leaves_out(self, header: FrameHeader) -> LeftOut | None:
+        """Why a frame is not looked at; None where it is, which is noted."""
+        if self.answered is not None:
+            if _precedes(header, self.answered):
+                return "repeated"
+            self.answered = None
+        if header.run != self.run:
+            self.run, self.taken_s = header.run, None
+        if self.fps is None or (header.sample_fps is not UNSET and header.sample_fps <= self.fps):
+            return None
+        now_s, taken_s = header.media_time_s, self.taken_s
+        goes_on = taken_s is not None and now_s > taken_s - BACK_S
+        if goes_on and interval_of(now_s, self.fps) <= interval_of(taken_s or 0.0, self.fps):
+            return "sample"
+        self.taken_s = now_s
+        return None
+
+
+class FrameSampling:
+    """The streams of a query that are thinned; of others every frame is looked at."""
+
+    def __init__(self, wanted: Mapping[str, Thinning] | None = None) -> None:
+        """``wanted``: by stream."""
+        self._wanted = wanted or {}
+        self._streams: dict[str, ThinnedStream] = {}
+        intervals = [1 / each.fps for each in self._wanted.values() if each.fps is not None]
+        self.reach_s = min(max(intervals, default=0.0), LONGEST_INTERVAL_S)
+        """How much older than a frame a result may be that decides whether it is looked at."""
+
+    def before(self, result: Result) -> None:
+        """Note what another worker has answered; called in the order of each stream."""
+        if (stream := self._of(result.stream)) is not None:
+            stream.before(result)
+
+    def leaves_out(self, header: FrameHeader) -> LeftOut | None:
+        """Why the frame is not looked at, by its header alone; called in the order of each stream."""
+        stream = self._of(header.stream)
+        return None if stream is None else stream.leaves_out(header)
+
+    def gated(self, stream: str) -> Thinning | None:
+        """How the stream is thinned, where that is by movement too."""
+        wanted = self._wanted.get(stream)
+        return wanted if wanted is not None and wanted.motion_gate else None
+
+    def begin_anew(self) -> None:
+        """Note that partitions moved: frames that were in work may come again, and others have answered some."""
+        self._streams.clear()
+
+    def forget(self, stream: str) -> None:
+        """Drop the state of a stream."""
+        self._streams.pop(stream, None)
+
+    def _of(self, stream: str) -> ThinnedStream | None:
+        if stream not in self._streams and (wanted := self._wanted.get(stream)) is not None:
+            self._streams[stream] = ThinnedStream(wanted.fps)
+        return self._streams.get(stream)
+
+
+def _precedes(header: FrameHeader, answered: Result) -> bool:
+    """Whether a frame lies before an answered one: a producer may have begun its numbers anew in the same run."""
+    earlier = header.seq < answered.seq and header.captured_at <= answered.frame.captured_at
+    return earlier and header.run == answered.run
