@@ -174,7 +174,7 @@ class Walk:
         start, after_s = progress.start, self._downstream.after(node.name)
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
-        urgency = Urgency(start.deadline_s, start.droppable, after_s)
+        urgency = Urgency(start.deadline_s, start.droppable, after_s, slo_s=self._dag.slo_ms / 1000)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
     def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:

@@ -2,5 +2,6 @@
 Decisions (``topics``, ``verdict``, ``letters``) are pure; the other files talk to Kafka.
 
 Read in this order: ``options``, ``topics``, ``topic_admin``, ``verdict``, ``rights``, ``sync_clients``,
-``async_clients``, ``first_start``, ``topic_reader``, ``results``, ``recorded``, ``letters``, ``letter_topic``.
+``async_clients``, ``first_start``, ``topic_reader``, ``follow``, ``results``, ``recorded``, ``letters``,
+``letter_topic``.
 """

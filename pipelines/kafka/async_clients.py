@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
@@ -91,6 +92,17 @@ def quiet() -> None:
     """Silence the library's own log, which repeats every failed attempt, unless debug output is wanted."""
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+
+
+async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKafkaProducer:
+    """A producer that is connected, of messages up to a size; raises KafkaError or OSError."""
+    producer = AIOKafkaProducer(**client_options(settings), max_request_size=most_bytes)
+    try:
+        await producer.start()
+    except BaseException:
+        await producer.stop()
+        raise
+    return producer
 
 
 async def topics_at(settings: BrokerSettings) -> set[str]:

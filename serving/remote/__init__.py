@@ -1,6 +1,6 @@
 """Networks on other machines: calls in the Open Inference Protocol, and vision models behind endpoints of chat
 completions; either is imported only where a model of it is named.
 
-Read in this order: ``peers``, ``protocol``, ``server``, ``breaker``, ``client``, ``endpoint``,
+Read in this order: ``peers``, ``session_meter``, ``protocol``, ``server``, ``breaker``, ``client``, ``endpoint``,
 ``place_choice``, ``router``.
 """

@@ -24,6 +24,8 @@ class Urgency:
     """The least time still needed once the answer is there."""
     background: bool = False
     """Audits and offline work: run only while nothing else waits."""
+    slo_s: float = 0.0
+    """From a frame's capture to its deadline, by its query; 0 where nobody knows."""
 
 
 BACKGROUND = Urgency(math.inf, background=True)

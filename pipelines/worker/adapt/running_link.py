@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 
-from pipelines.kafka.async_clients import wait_for_broker
-from pipelines.kafka.options import client_options
+from pipelines.kafka.async_clients import started, wait_for_broker
+from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-from pipelines.worker.adapt.follow import Follower
 from pipelines.worker.adapt.link import Link
 
 log = logging.getLogger(__name__)
@@ -63,17 +62,6 @@ async def _sending(link: Link, settings: BrokerSettings, topic: str) -> None:
     finally:
         if producer is not None:
             await producer.stop()
-
-
-async def started(settings: BrokerSettings) -> AIOKafkaProducer:
-    """A producer that is connected; raises KafkaError or OSError."""
-    producer = AIOKafkaProducer(**client_options(settings), max_request_size=2 << 20)
-    try:
-        await producer.start()
-    except BaseException:
-        await producer.stop()
-        raise
-    return producer
 
 
 async def _send(producer: AIOKafkaProducer, topic: str, link: Link) -> None:

@@ -18,16 +18,15 @@ from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.window import SPAN_S
 from operators.observer import UNOBSERVED, Observers
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
-from pipelines.kafka.async_clients import quiet, wait_for_broker
+from pipelines.kafka.async_clients import quiet, started, wait_for_broker
+from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.publisher import HOPELESS, TOO_LARGE
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-from pipelines.worker.adapt.follow import Follower
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.messages import update_letter
-from pipelines.worker.adapt.running_link import started
 from serving.common.clock import SYSTEM, Clock
 from serving.common.retrying import BROKER_BACKOFF, Persistence, retrying
 from serving.errors import Unavailable

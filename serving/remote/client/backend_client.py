@@ -23,11 +23,13 @@ from serving.remote.client.call_times import CallTimes
 from serving.remote.client.calls import Calls, RefusedCall
 from serving.remote.client.descriptions import Descriptions
 from serving.remote.client.inference_call import InferenceCall
+from serving.remote.client.placed_rates import PlacedRates
 from serving.remote.client.remote_model import RemoteModel
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.client.servers import Resolve, Servers, resolved
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.wire_card import wire_card
+from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import BACKGROUND, Urgency
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,10 @@ class ClientTools:
     rng: Random = field(default_factory=Random)
     resolve: Resolve = resolved
     limits: WireLimits = field(default_factory=WireLimits)
+    placed: PlacedRates = field(default_factory=PlacedRates)
+    """Shared by all clients of the process."""
+    meter: SessionMeter = field(default_factory=SessionMeter)
+    """The same."""
     least_scores: Mapping[str, float] = field(default_factory=dict)
     """The score from which a detector of our backend is to report objects, by its name there; default: its card's."""
 
@@ -53,7 +59,7 @@ class BackendClient:
 
     def __init__(self, address: BackendAddress, catalogue: Catalogue, tools: ClientTools) -> None:
         self.address, self._tools, self._clock = address, tools, tools.clock
-        self._servers = Servers(address, tools.limits, tools.clock, tools.rng, tools.resolve)
+        self._servers = Servers(address, tools.limits, tools.clock, tools.rng, tools.resolve, tools.placed)
         self._calls = Calls(address, self._servers, tools.clock, tools.rng)
         self._descriptions = Descriptions(catalogue, tools.limits)
         self._room = CallRoom(address.name, address.in_flight)
@@ -103,7 +109,7 @@ class BackendClient:
                 return await self._descriptions.of(served, server, left_s)
 
             try:
-                model = await self._calls.make(described, max(OPENING_S, self.address.timeout_s))
+                model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
                 await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
             except ModelError as error:
                 if not isinstance(error, BackendDown):
@@ -130,9 +136,14 @@ class BackendClient:
                 raise BackendDown(f"{self.address} is back, and {served} is asked from the next frame on")
         model = self._models[served]
         model.check_input(batch)
-        began_s = self._clock.monotonic_s()
-        parts = _parts(batch, model.max_batch)
-        answers = [await self._call(model, part, urgency, self.address.timeout_s) for part in parts]
+        began_s, answered = self._clock.monotonic_s(), False
+        asked = self._tools.meter.asked(served, urgency, len(batch), began_s)
+        try:
+            parts = _parts(batch, model.max_batch)
+            answers = [await self._call(model, part, urgency, self.address.timeout_s) for part in parts]
+            answered = True
+        finally:
+            asked.ended(self._clock.monotonic_s(), answered)
         self._time(served).took(len(batch), self._clock.monotonic_s() - began_s)
         return answers[0] if len(answers) == 1 else [np.concatenate(each) for each in zip(*answers, strict=True)]
 
@@ -160,7 +171,7 @@ class BackendClient:
                 return await call.to(server, left_s, self._clock.monotonic_s())
 
             left_s = within_s - (self._clock.monotonic_s() - began_s)
-            return await self._calls.make(attempt, left_s, urgency.droppable)
+            return await self._calls.make(model.served, attempt, left_s, urgency.droppable)
 
     async def _load_shape(self, name: str) -> float:
         """Have a detector run once at another shape; ModelError where the backend does not take it."""

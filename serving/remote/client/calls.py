@@ -39,14 +39,16 @@ class Calls:
     def __init__(self, address: BackendAddress, servers: Servers, clock: Clock, rng: Random) -> None:
         self._address, self._servers, self._clock, self._rng = address, servers, clock, rng
 
-    async def make(self, attempt: Attempt[Answered], within_s: float, droppable: bool = False) -> Answered:
+    async def make(
+        self, network: str, attempt: Attempt[Answered], within_s: float, droppable: bool = False
+    ) -> Answered:
         """The first answer; raises BackendDown where there is none, TooLate for a droppable call out of time."""
         began_s, failed, last = self._clock.monotonic_s(), list[ServerChannel](), CallFailure(self._servers.why_none)
         for number in range(ATTEMPTS):
             left_s = within_s - (self._clock.monotonic_s() - began_s)
             if left_s <= 0:
                 break
-            server = self._servers.pick(failed) or (self._servers.pick() if failed else None)
+            server = self._servers.pick(network, failed) or (self._servers.pick(network) if failed else None)
             if server is None:
                 break
             found = await self._attempted(server, attempt, left_s, droppable)

@@ -1,6 +1,7 @@
 """Which of several servers is asked: the less busy of two that are drawn at random (Mitzenmacher, 2001).
 
-It comes close to asking the least busy of all, and clients that know the same do not all run to the same server.
+It comes close to asking the least busy of all, and clients that know the same do not all run to the same server. Where
+a placement gives servers parts of the load, both the draw and what counts as busy go by these parts.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ class ServerLoad:
         return self.in_flight + self.queue
 
 
-def pick(loads: Sequence[ServerLoad], rng: Random) -> int:
+def pick(loads: Sequence[ServerLoad], rng: Random, parts: Sequence[float] = ()) -> int:
     """The place in the list of the server to ask; of two as busy the first drawn. At least one is needed.
+
+    ``parts``: of the load, above 0, one for each; empty: all are equal.
 
     >>> busy, idle = ServerLoad(3, 8), ServerLoad(0, 1)
     >>> pick([busy, idle], Random(1)), pick([idle, busy], Random(1)), pick([busy], Random(1))
@@ -35,5 +38,9 @@ def pick(loads: Sequence[ServerLoad], rng: Random) -> int:
     """
     if len(loads) == 1:
         return 0
-    one, other = rng.sample(range(len(loads)), 2)
-    return one if loads[one].waiting <= loads[other].waiting else other
+    if not parts:
+        one, other = rng.sample(range(len(loads)), 2)
+        return one if loads[one].waiting <= loads[other].waiting else other
+    one, other = rng.choices(range(len(loads)), parts, k=2)
+    # The call itself counts: of two without any the one with the larger part is the less busy one.
+    return one if (loads[one].waiting + 1) / parts[one] <= (loads[other].waiting + 1) / parts[other] else other

@@ -16,11 +16,20 @@ from serving.errors import Malformed
 from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.pick import ServerLoad
+from serving.remote.client.placed_rates import PlacedRates
 from serving.remote.client.region_ring import RegionRing
 from serving.remote.peers import is_here
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.service import REGION_REGISTER, SERVER_READY, Rpc, message_options
+from serving.remote.protocol.membership import read_loaded, read_process
+from serving.remote.protocol.service import (
+    REGION_REGISTER,
+    REPOSITORY_INDEX,
+    SERVER_METADATA,
+    SERVER_READY,
+    Rpc,
+    message_options,
+)
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +58,21 @@ class ServerLost(Exception):
 class ServerChannel:
     """Used from one event loop; ``start`` begins to ask whether it is ready."""
 
-    def __init__(self, target: str, authority: str, address: BackendAddress, limits: WireLimits) -> None:
+    def __init__(
+        self,
+        target: str,
+        authority: str,
+        address: BackendAddress,
+        limits: WireLimits,
+        placed: PlacedRates | None = None,
+    ) -> None:
         """``target``: one of the backend, as gRPC writes it; ``authority``: its name and port, empty for a socket."""
         self.target, self.breaker = target, Breaker()
+        self.process = ""
+        """What placements call it; empty as long as it has not been asked, or does not say."""
+        self.loaded: frozenset[str] = frozenset()
+        """Networks that answer at once there; looked up while there is a placement."""
+        self._placed, self._limits = placed or PlacedRates(), limits
         self.ready = False
         """Whether it has said so when it was asked last."""
         self.answered = asyncio.Event()
@@ -129,6 +150,8 @@ class ServerChannel:
             if ready != self.ready:
                 log.info("%s is %sready", self.target, "" if ready else "not ")
                 self.breaker.returned()
+            if ready and self._placed.epoch:
+                await self._look_at_networks()
             self.ready = ready
             self.answered.set()
             await asyncio.sleep(PROBE_EVERY_S)
@@ -151,6 +174,19 @@ class ServerChannel:
         self._missed, self._refused_by = 0, None
         return said.ready
 
+    async def _look_at_networks(self) -> None:
+        """Ask what it is called, and what is loaded there; a server that does not say has no part in placements."""
+        try:
+            if not self.process:
+                said = await self.ask(SERVER_METADATA, pb.ServerMetadataRequest(), PROBE_WITHIN_S)
+                self.process = read_process(said)
+            if self.process:
+                index = await self.ask(REPOSITORY_INDEX, pb.RepositoryIndexRequest(ready=True), PROBE_WITHIN_S)
+                self.loaded = read_loaded(index, self._limits)
+        except (grpc.aio.AioRpcError, ServerLost, Malformed) as error:
+            log.debug("%s does not say what it has loaded: %s", self.target, error)
+            self.loaded = frozenset()
+
     def _give_up(self) -> None:
         """Let the calls that wait fail: who asked may ask elsewhere."""
         for call in self._calls - self._given_up:
@@ -163,6 +199,7 @@ class ServerChannel:
             state = self._channel.get_state(try_to_connect=True)
             if state is not grpc.ChannelConnectivity.READY:
                 self.verified.clear()
+                self.process, self.loaded = "", frozenset()
             await self._channel.wait_for_state_change(state)
 
     async def _register(self, name: str, size: int) -> bool:

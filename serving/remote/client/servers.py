@@ -14,6 +14,7 @@ from serving.common.clock import Clock
 from serving.errors import BadInput
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.pick import pick
+from serving.remote.client.placed_rates import PlacedRates
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol.limits import WireLimits
 
@@ -55,9 +56,16 @@ class Servers:
     """Used from one event loop."""
 
     def __init__(
-        self, address: BackendAddress, limits: WireLimits, clock: Clock, rng: Random, resolve: Resolve = resolved
+        self,
+        address: BackendAddress,
+        limits: WireLimits,
+        clock: Clock,
+        rng: Random,
+        resolve: Resolve = resolved,
+        placed: PlacedRates | None = None,
     ) -> None:
         self._address, self._limits, self._clock, self._rng, self._resolve = address, limits, clock, rng, resolve
+        self._placed = placed or PlacedRates()
         self._servers: dict[str, ServerChannel] = {}
         self._leaving: list[ServerChannel] = []
         self._task: asyncio.Task[None] | None = None
@@ -75,12 +83,19 @@ class Servers:
             await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in [*self._servers.values(), *self._leaving]))
 
-    def pick(self, without: Collection[ServerChannel] = ()) -> ServerChannel | None:
-        """A server that is ready and whose breaker lets a call pass; None where there is none but those left out."""
+    def pick(self, network: str, without: Collection[ServerChannel] = ()) -> ServerChannel | None:
+        """A server that is ready and whose breaker lets a call pass; None where there is none but those left out.
+
+        Where a placement names servers for this network that have loaded it, one of those.
+        """
         there = self.askable(without)
         if not there:
             return None
-        found = there[pick([each.load for each in there], self._rng)]
+        rates = self._placed.of(network)
+        named = [each for each in there if rates.get(each.process, 0.0) > 0 and network in each.loaded]
+        there = named or [each for each in there if each.process not in rates] or there
+        parts = [rates[each.process] for each in named]
+        found = there[pick([each.load for each in there], self._rng, parts)]
         found.breaker.allows(self._clock.monotonic_s())
         return found
 
@@ -121,7 +136,8 @@ class Servers:
         self._said = ""
         for target, authority in targets.items():
             if target not in self._servers:
-                self._servers[target] = server = ServerChannel(target, authority, self._address, self._limits)
+                server = ServerChannel(target, authority, self._address, self._limits, self._placed)
+                self._servers[target] = server
                 server.start()
         self._leaving += [self._servers.pop(target) for target in list(self._servers) if target not in targets]
         for server in [each for each in self._leaving if each.idle]:

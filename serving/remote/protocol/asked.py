@@ -16,6 +16,8 @@ DEADLINE_MS = "deadline_ms"
 DROPPABLE = "droppable"
 DOWNSTREAM_MS = "downstream_ms"
 BACKGROUND = "background"
+SLO_MS = "slo_ms"
+"""Milliseconds that the query gives a frame in all."""
 QUEUE = "queue"
 """In an answer: items that wait at the backend or are being run."""
 MOST_MS = 3_600_000.0
@@ -36,6 +38,8 @@ def put_urgency(parameters: ParameterMap, urgency: Urgency, now_s: float) -> Non
         set_parameter(parameters, DROPPABLE, True)
     if urgency.downstream_s > 0:
         set_parameter(parameters, DOWNSTREAM_MS, min(urgency.downstream_s * 1000, MOST_MS))
+    if urgency.slo_s > 0:
+        set_parameter(parameters, SLO_MS, min(urgency.slo_s * 1000, MOST_MS))
 
 
 def read_urgency(values: Mapping[str, Value], now_s: float) -> Urgency:
@@ -45,7 +49,8 @@ def read_urgency(values: Mapping[str, Value], now_s: float) -> Urgency:
     left_ms = number(values, DEADLINE_MS, -MOST_MS, MOST_MS)
     deadline = now_s + (without_ms if left_ms is None else left_ms) / 1000
     downstream_ms = number(values, DOWNSTREAM_MS, 0.0, MOST_MS) or 0.0
-    return Urgency(deadline, flag(values, DROPPABLE), downstream_ms / 1000, background)
+    slo_ms = number(values, SLO_MS, 0.0, MOST_MS) or 0.0
+    return Urgency(deadline, flag(values, DROPPABLE), downstream_ms / 1000, background, slo_ms / 1000)
 
 
 def read_queue(values: Mapping[str, Value]) -> int | None:

@@ -15,6 +15,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import OutOfService, SluiceError
 from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol.membership import extension
 from serving.remote.protocol.parameters import checked_name
 from serving.remote.server.admission import Admission
 from serving.remote.server.box_outputs import BoxReader
@@ -24,6 +25,7 @@ from serving.remote.server.registered_regions import RegionsOfOne
 from serving.remote.server.served_networks import ServedNetworks
 from serving.remote.server.server_limits import ServerLimits
 from serving.remote.server.statistics import NetworkCounts
+from serving.remote.session_meter import SessionMeter
 
 EXTENSIONS = ("model_configuration", "model_repository", "statistics", "system_shared_memory", "binary_tensor_data")
 Ended = Callable[[str, Status | None, int, float], None]
@@ -41,6 +43,16 @@ class ServedEngine:
     read_boxes: BoxReader
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A backend's part in a fleet that somebody schedules."""
+
+    process: str
+    """What placements call it."""
+    meter: SessionMeter
+    """Counts what it is asked for."""
+
+
 def unheard(network: str, status: Status | None, items: int, took_s: float) -> None:
     """Nobody hears of requests."""
 
@@ -49,11 +61,18 @@ class InferenceService:
     """Used from one event loop."""
 
     def __init__(
-        self, engine: ServedEngine, limits: ServerLimits, clock: Clock = SYSTEM, ended: Ended = unheard
+        self,
+        engine: ServedEngine,
+        limits: ServerLimits,
+        clock: Clock = SYSTEM,
+        ended: Ended = unheard,
+        fleet: Membership | None = None,
     ) -> None:
         self.admission = Admission(limits)
         self._networks = ServedNetworks(engine.backend, engine.catalogue, engine.artefacts_dir, limits.networks)
-        self._inferences = Inferences(self._networks, engine.read_boxes, self.admission, limits, clock)
+        self._fleet = fleet
+        meter = SessionMeter() if fleet is None else fleet.meter
+        self._inferences = Inferences(self._networks, engine.read_boxes, self.admission, limits, clock, meter)
         self._clock, self._ended = clock, ended
         self._counts: dict[str, NetworkCounts] = {}
 
@@ -67,7 +86,9 @@ class InferenceService:
 
     async def server_metadata(self) -> pb.ServerMetadataResponse:
         """See the protocol."""
-        return pb.ServerMetadataResponse(name="sluice", version=version("sluice-video"), extensions=EXTENSIONS)
+        member = () if self._fleet is None else (extension(self._fleet.process),)
+        extensions = (*EXTENSIONS, *member)
+        return pb.ServerMetadataResponse(name="sluice", version=version("sluice-video"), extensions=extensions)
 
     async def model_ready(self, question: pb.ModelReadyRequest) -> pb.ModelReadyResponse:
         """Whether a network may be asked: it is loaded then, if it is not yet."""

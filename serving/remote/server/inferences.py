@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -27,6 +28,8 @@ from serving.remote.server.network_description import NetworkDescription
 from serving.remote.server.registered_regions import RegionsOfOne
 from serving.remote.server.served_networks import ServedNetworks
 from serving.remote.server.server_limits import FLOAT_BYTES, ServerLimits
+from serving.remote.session_meter import SessionMeter
+from serving.scheduling.requests import Urgency
 
 AT_ONCE = 1 << 19
 """Numbers that are read or written in about the time that it takes to use a thread."""
@@ -42,6 +45,7 @@ class Inferences:
     admission: Admission
     limits: ServerLimits
     clock: Clock
+    meter: SessionMeter
 
     async def answer(
         self, network: NetworkDescription, request: pb.ModelInferRequest, regions: RegionsOfOne | None
@@ -56,7 +60,7 @@ class Inferences:
         urgency = read_urgency(asked, self.clock.monotonic_s())
         pictures = _only(read_inputs(request, wire, regions))
         wanted = _wanted(network, request)
-        with self.admission.room(len(pictures), pictures.size * FLOAT_BYTES):
+        with self._counted(network, urgency, len(pictures)), self._room(pictures):
             card = await self.networks.fitted(network, pictures)
             batch = await _beside(partial(from_bytes, card.input, pictures), pictures.size)
             outputs = await self.networks.backend.infer(network.name, batch, urgency)
@@ -68,6 +72,18 @@ class Inferences:
         for name, output in wanted.items():
             self._put(response, name, arrays[name], output, regions)
         return len(pictures), response
+
+    @contextmanager
+    def _counted(self, network: NetworkDescription, urgency: Urgency, items: int) -> Iterator[None]:
+        asked, answered = self.meter.asked(network.name, urgency, items, self.clock.monotonic_s()), False
+        try:
+            yield
+            answered = True
+        finally:
+            asked.ended(self.clock.monotonic_s(), answered)
+
+    def _room(self, pictures: Array) -> AbstractContextManager[None]:
+        return self.admission.room(len(pictures), pictures.size * FLOAT_BYTES)
 
     async def _told(
         self, network: NetworkDescription, card: ModelCard, outputs: list[Array], asked: Mapping[str, Value]

@@ -20,6 +20,7 @@ from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE
 from serving.remote.protocol.datatypes import datatype
 from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.membership import extension
 from serving.remote.protocol.parameters import set_parameter
 from serving.remote.protocol.places import SharedPlace
 from serving.remote.protocol.region_file import RegionFile, open_region
@@ -29,6 +30,8 @@ from serving.remote.protocol.service import (
     MODEL_INFER,
     MODEL_METADATA,
     REGION_REGISTER,
+    REPOSITORY_INDEX,
+    SERVER_METADATA,
     SERVER_READY,
     handlers,
     message_options,
@@ -86,6 +89,9 @@ class V2Server:
     token: str | None = None
     queue: int | None = None
     shares_memory: bool = False
+    process: str = ""
+    """Its name in placements."""
+    loaded: Sequence[str] = ()
     interceptors: list[grpc.aio.ServerInterceptor] = field(default_factory=list)
     answering: asyncio.Event = field(default_factory=asyncio.Event)
     """Nothing is answered while it is not set."""
@@ -102,6 +108,8 @@ class V2Server:
         self._server = server = grpc.aio.server(interceptors=self.interceptors, options=options)
         calls = [
             SERVER_READY.answered_by(self._ready),
+            SERVER_METADATA.answered_by(self._described),
+            REPOSITORY_INDEX.answered_by(self._index),
             MODEL_METADATA.answered_by(self._metadata),
             MODEL_CONFIG.answered_by(self._config),
             MODEL_INFER.answered_by(self._infer),
@@ -140,6 +148,13 @@ class V2Server:
         shown = dict(context.invocation_metadata()).get("authorization")
         if self.token is not None and shown != f"Bearer {self.token}":
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no such token")
+
+    async def _described(self, question: pb.ServerMetadataRequest, context: Any) -> pb.ServerMetadataResponse:
+        return pb.ServerMetadataResponse(name="sluice", extensions=[extension(self.process)] if self.process else [])
+
+    async def _index(self, question: pb.RepositoryIndexRequest, context: Any) -> pb.RepositoryIndexResponse:
+        models = [pb.RepositoryIndexResponse.ModelIndex(name=name, state="READY") for name in self.loaded]
+        return pb.RepositoryIndexResponse(models=models)
 
     async def _metadata(self, question: pb.ModelMetadataRequest, context: Any) -> pb.ModelMetadataResponse:
         await self._admit(context)
