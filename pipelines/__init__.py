@@ -2,6 +2,6 @@
 executor that walks a query's nodes for each frame, the run in one process, and the worker behind Kafka.
 
 Read in this order: ``cli``, ``settings``, ``environment``, ``query``, ``planning``, ``execute``, ``assembly``,
-``partition``, ``worker``, ``run``, ``commands``, ``report``, ``health``, ``observe``, ``kafka``, ``measure``,
-``process``, ``schemas``.
+``partition``, ``worker``, ``schedule``, ``run``, ``commands``, ``report``, ``health``, ``observe``, ``kafka``,
+``measure``, ``process``.
 """

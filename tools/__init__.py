@@ -1,5 +1,6 @@
 """What a checkout has for makers of models: architectures in PyTorch, the way from their weights to a model's folder,
-and the training of what ships, which need the extra ``train``; and the page of the Python API. Not installed.
+and the training of what ships, which need the extra ``train``; the page of the Python API, and JSON Schemas. Not
+installed.
 
-Read in this order: ``architectures``, ``export``, ``shipped``, ``api_page``.
+Read in this order: ``architectures``, ``export``, ``shipped``, ``schemas``, ``api_page``.
 """

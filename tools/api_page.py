@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 import sluice
-from pipelines.schemas import field_docs
+from tools.schemas import field_docs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 HEAD = """\

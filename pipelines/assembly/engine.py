@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
@@ -22,7 +23,9 @@ from serving.variants.variant import ANYWHERE, placed
 if TYPE_CHECKING:
     from serving.backend import Backend
     from serving.remote.client.backend_client import BackendClient
+    from serving.remote.client.placed_rates import PlacedRates
     from serving.remote.endpoint.engine import EndpointEngine
+    from serving.remote.session_meter import SessionMeter
 
 
 class QueryEngine(Inference, Measures, Protocol):
@@ -42,7 +45,14 @@ class QueryEngine(Inference, Measures, Protocol):
         ...
 
 
-def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED) -> QueryEngine:
+class FleetTools(NamedTuple):
+    """A process's part in a fleet that somebody schedules, which its clients of backends share."""
+
+    placed: PlacedRates
+    meter: SessionMeter
+
+
+def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, fleet: FleetTools | None = None) -> QueryEngine:
     """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had."""
     here, nodes = _with_endpoints(wanted, observer), wanted.query.nodes
     named = named_backends(nodes)
@@ -52,7 +62,7 @@ def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED) -> QueryEn
     from serving.remote.router import Router  # gRPC, which other queries do without
 
     models = [model for node in nodes for model in node.models]
-    return Router(here, _clients(wanted, named), models, observer=observer)
+    return Router(here, _clients(wanted, named, fleet), models, observer=observer)
 
 
 def _with_endpoints(wanted: CompiledQuery, observer: Observer) -> Backend | EndpointEngine:
@@ -81,11 +91,13 @@ def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:
     return list(found.values())
 
 
-def _clients(wanted: CompiledQuery, named: Iterable[str]) -> Mapping[str, BackendClient]:
+def _clients(wanted: CompiledQuery, named: Iterable[str], fleet: FleetTools | None) -> Mapping[str, BackendClient]:
     """A client for each backend that a model is on; for ``auto`` all of them."""
     from serving.remote.client.backend_client import BackendClient, ClientTools
 
     query, tools = wanted.query, ClientTools(least_scores=_least_scores(wanted))
+    if fleet is not None:
+        tools = replace(tools, placed=fleet.placed, meter=fleet.meter)
     specs = {name: spec for name, spec in query.backends.items() if name in named or ANYWHERE in named}
     return {name: BackendClient(each, wanted.catalogue, tools) for name, each in addresses(specs).items()}
 

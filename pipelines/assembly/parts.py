@@ -15,7 +15,7 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.engine import QueryEngine, engine_of
+from pipelines.assembly.engine import FleetTools, QueryEngine, engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import Measures, planner
@@ -64,12 +64,14 @@ class Setting:
     """Makes exits in place of this process."""
     planned_by: PlannedBy = lambda planner: planner
     """Wraps the query's planner."""
+    fleet: FleetTools | None = None
+    """Where calls to backends are counted, and who is to be asked."""
 
 
 @asynccontextmanager
 async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
-    shortcuts, engine = Shortcuts(wanted.query.name), engine_of(wanted, setting.observers)
+    shortcuts, engine = Shortcuts(wanted.query.name), engine_of(wanted, setting.observers, setting.fleet)
     async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
         environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from operators.observer import Observers
+from pipelines.assembly.engine import FleetTools
 from pipelines.assembly.parts import Setting, assembled, lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
@@ -24,6 +25,8 @@ from pipelines.process.signals import (
 )
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
+from pipelines.schedule.names import process_name
+from pipelines.schedule.worker_side import WorkerSide, alternatives
 from pipelines.settings import BrokerSettings
 from pipelines.worker.duties import Duties
 from pipelines.worker.plan_publisher import PlanPublisher
@@ -53,14 +56,17 @@ async def work(
     """
     with recorders(config.record) as recording:
         station = _station(listen, recording)
-        observers = Observers([config.observers, *recording, *(station.observers if station else ())])
+        fleet = WorkerSide(process_name(), alternatives(wanted))
+        watching = [*recording, *(station.observers if station else ()), fleet.meter]
+        observers = Observers([config.observers, *watching])
         final_steps = [each.take for each in recording]
         config = replace(config, observers=observers, final_steps=final_steps, ending=partial(end_within, ENDING_S))
         async with (
             _linked(config, wanted.query, topics, adapted_at) as link,
             station.open() if station else nullcontext(),
+            fleet.linked(config.transport.settings, topics),
         ):
-            await _work(config, wanted, topics, link, station)
+            await _work(config, wanted, topics, WorkerExtras(fleet.tools, link, station))
 
 
 def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:
@@ -91,14 +97,21 @@ async def _linked(
         yield link
 
 
-async def _work(
-    config: WorkerConfig, wanted: CompiledQuery, topics: TopicsConfig, link: Link | None, station: Station | None
-) -> None:
+class WorkerExtras(NamedTuple):
+    """A worker's parts beside its query."""
+
+    fleet: FleetTools
+    link: Link | None
+    """To the adaptation worker."""
+    station: Station | None
+
+
+async def _work(config: WorkerConfig, wanted: CompiledQuery, topics: TopicsConfig, beside: WorkerExtras) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
-    setting = Setting(config.final_steps, observers=config.observers, elsewhere=link)
+    setting = Setting(config.final_steps, observers=config.observers, elsewhere=beside.link, fleet=beside.fleet)
     async with assembled(wanted, setting) as parts:
-        if station is not None:
-            station.knows(parts.shortcuts.plans)
+        if beside.station is not None:
+            beside.station.knows(parts.shortcuts.plans)
         with stop_loop_on_signals() as stop:
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())

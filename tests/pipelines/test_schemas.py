@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from pipelines.schemas import schemas, text
+from tools.schemas import schemas, text
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.json"))
@@ -31,7 +31,7 @@ def schema_of(name: str) -> Any:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_file_in_docs_is_up_to_date(name: str) -> None:
     committed = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert committed == text(SCHEMAS[name]), "run: python -m pipelines.schemas"
+    assert committed == text(SCHEMAS[name]), "run: python -m tools.schemas"
 
 
 @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)

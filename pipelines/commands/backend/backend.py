@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import click
 from pipelines.commands import options
 from pipelines.commands.backend.doors import DEFAULT_GRPC, DEFAULT_HTTP, TlsPaths, doors
 from pipelines.environment import catalogue
+from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import read_secret
-from pipelines.settings import serve_secret, stalled_end_s
+from pipelines.settings import broker_settings, serve_secret, stalled_end_s
+from serving.errors import BadInput
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.server.server_limits import ServerLimits
 
@@ -57,6 +60,10 @@ LIMITS = ServerLimits()
     help="Time that requests in flight have at the end.",
 )
 @options.alive
+@click.option("--broker", metavar="URL", help="Be part of the fleet that `sluice schedule` plans at this Kafka broker.")
+@click.option("--prefix", metavar="PREFIX", help="Begins the names of its topics.  [default: sluice.]")
+@click.option("--device", metavar="KIND", help="In the fleet: its kind of machine, as in --machines.  [default: cpu]")
+@click.option("--name", metavar="NAME", help="In the fleet: a name for people.  [default: this machine's]")
 def command(
     listen: str,
     http: str | None,
@@ -70,6 +77,10 @@ def command(
     message_mb: int,
     drain_s: float,
     alive: Path | None,
+    broker: str | None,
+    prefix: str | None,
+    device: str | None,
+    name: str | None,
 ) -> None:
     """Serve the networks of the catalogue in the Open Inference Protocol (KServe v2), over gRPC.
 
@@ -80,10 +91,22 @@ def command(
     known = catalogue(models)
     for model in load:
         known.find(model.partition("@")[0])
+    fleet = None if broker is None else broker_settings(broker)
+    if fleet is None and (prefix, device, name) != (None, None, None):
+        raise BadInput("--prefix, --device and --name are for a fleet: give --broker too, or leave them out")
+    topics = TopicsConfig().with_prefix(prefix)
     # gRPC and the engines, which a mistyped option need not wait for.
-    from pipelines.commands.backend.process import BackendConfig, serve_networks
+    from pipelines.commands.backend.process import BackendConfig, FleetConfig, serve_networks
     from pipelines.process.heap import few_arenas
 
     limits = replace(LIMITS, in_flight=in_flight, wire=WireLimits(message_bytes=message_mb << 20))
     few_arenas()
-    asyncio.run(serve_networks(BackendConfig(opened, limits, load, drain_s, alive, stalled_end_s()), known))
+    joined = None if fleet is None else FleetConfig(fleet, topics, checked_device(device or "cpu"), name or "")
+    asyncio.run(serve_networks(BackendConfig(opened, limits, load, drain_s, alive, joined, stalled_end_s()), known))
+
+
+def checked_device(kind: str) -> str:
+    """The kind of machine of a backend; raises BadInput for what is no name."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", kind):
+        raise BadInput(f"--device {kind!r}: a name of small letters, digits, dots, underscores and hyphens")
+    return kind

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 
+from operators.observer import Observer
 from pipelines.commands.backend.backend_metrics import BackendMetrics
 from pipelines.observe.metrics.scrape import Scrape
 from pipelines.observe.web.condition import Condition, health_routes, index_routes
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
-from serving.common.engine_observer import EngineObserver
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.service import ENVELOPE_BYTES
 from serving.remote.server.http.http_routes import http_routes
@@ -28,7 +28,7 @@ class BackendPage:
         self.condition = Condition()
 
     @property
-    def observer(self) -> EngineObserver:
+    def observer(self) -> Observer:
         """Who must hear what networks do."""
         return self._scrape.recorder
 

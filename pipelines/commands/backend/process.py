@@ -5,33 +5,49 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from operators.detect.decoding import decode
+from operators.observer import Observers
 from pipelines.commands.backend.doors import Doors
 from pipelines.environment import artefacts_dir, backend
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.machine_memory import machine_memory_bytes
 from pipelines.process.signals import end_when_the_loop_hangs, end_within, stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
+from pipelines.settings import BrokerSettings, model_memory
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
-from serving.common.engine_observer import UNOBSERVED
 from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
 from serving.remote.server.inference_service import InferenceService, ServedEngine, unheard
 from serving.remote.server.server_limits import ServerLimits
 
 if TYPE_CHECKING:
     from pipelines.commands.backend.page import BackendPage
+    from pipelines.schedule.backend_side import BackendSide
 
 log = logging.getLogger(__name__)
 
 ENDING_S = 10.0
 """After the time for draining, what still hangs is ended after so many seconds more."""
 DRAINING = "the backend ends: ask another one"
+
+
+@dataclass(frozen=True)
+class FleetConfig:
+    """The fleet that a backend is part of."""
+
+    settings: BrokerSettings
+    topics: TopicsConfig
+    device: str
+    """The kind of device that it has."""
+    name: str = ""
+    """For people."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,8 @@ class BackendConfig:
     drain_s: float = 30.0
     """Time that requests in flight are given at the end."""
     alive: Path | None = None
+    fleet: FleetConfig | None = None
+    """None: nobody schedules it."""
     hangs_after_s: float = 300.0
     """The process ends where its event loop stands still for so long."""
 
@@ -52,9 +70,16 @@ class BackendConfig:
 async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
     """Serve until a signal comes; raises ModelError for a network that cannot be loaded, BadInput for an address."""
     page = _page(config)
-    engine = backend(known, UNOBSERVED if page is None else page.observer)
+    fleet = None if config.fleet is None else _member(config, config.fleet, known)
+    watching = [*([] if page is None else [page.observer]), *([] if fleet is None else [fleet.meter])]
+    engine = backend(known, Observers(watching))
     served = ServedEngine(engine, known, artefacts_dir(), decode)
-    service = InferenceService(served, config.limits, ended=unheard if page is None else page.ended)
+    service = InferenceService(
+        served,
+        config.limits,
+        ended=unheard if page is None else page.ended,
+        fleet=None if fleet is None else fleet.membership,
+    )
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:
@@ -63,10 +88,30 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
                 end_when_the_loop_hangs(config.hangs_after_s),
                 _open(config, service, page),
                 meanwhile(_told(service, Heartbeat(config.alive), page)),
+                _linked(config, fleet, engine),
             ):
-                await _serve(config, engine, service, stop)
+                await _serve(config, engine, service, stop, fleet)
     finally:
         await engine.stop()
+
+
+def _member(config: BackendConfig, fleet: FleetConfig, known: Catalogue) -> BackendSide:
+    from pipelines.schedule.backend_side import BackendSide  # Kafka's client
+    from pipelines.schedule.load_report import ProcessFacts
+    from pipelines.schedule.names import process_name
+
+    process, at = process_name(), config.doors.grpc
+    url = at if at.startswith("unix:") else f"grpc://{at}"
+    name = fleet.name or process.partition("/")[0]
+    facts = ProcessFacts(process, "backend", name, url, fleet.device, model_memory() or machine_memory_bytes())
+    log.info("placements call this backend %s, of the kind %s", process, fleet.device)
+    return BackendSide(facts, known, artefacts_dir())
+
+
+def _linked(config: BackendConfig, side: BackendSide | None, engine: Backend) -> AbstractAsyncContextManager[None]:
+    if side is None or config.fleet is None:
+        return nullcontext()
+    return side.linked(config.fleet.settings, config.fleet.topics, engine)
 
 
 def _page(config: BackendConfig) -> BackendPage | None:
@@ -97,7 +142,9 @@ async def _open(config: BackendConfig, service: InferenceService, page: BackendP
         yield
 
 
-async def _serve(config: BackendConfig, engine: Backend, service: InferenceService, stop: asyncio.Event) -> None:
+async def _serve(
+    config: BackendConfig, engine: Backend, service: InferenceService, stop: asyncio.Event, fleet: BackendSide | None
+) -> None:
     stopping = asyncio.create_task(stop.wait())
     loading = asyncio.create_task(_loaded(config, engine))
     await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
@@ -109,6 +156,8 @@ async def _serve(config: BackendConfig, engine: Backend, service: InferenceServi
         loading.cancel()
     await stopping
     service.admission.drain(DRAINING)
+    if fleet is not None:
+        fleet.leave()
     end_within(ceil(config.drain_s + ENDING_S), "what was in flight did not end: the process ends here")
     with suppress(TimeoutError):
         async with asyncio.timeout(config.drain_s):

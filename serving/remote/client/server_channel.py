@@ -69,7 +69,7 @@ class ServerChannel:
         """``target``: one of the backend, as gRPC writes it; ``authority``: its name and port, empty for a socket."""
         self.target, self.breaker = target, Breaker()
         self.process = ""
-        """What placements call it; empty as long as it has not been asked, or does not say."""
+        """Its name in placements; empty as long as it has not been asked, or does not say."""
         self.loaded: frozenset[str] = frozenset()
         """Networks that answer at once there; looked up while there is a placement."""
         self._placed, self._limits = placed or PlacedRates(), limits

@@ -1,4 +1,4 @@
-"""What a server of ours is called in placements, told as an extension of its metadata, and what it has loaded. Pure."""
+"""The name of a server of ours in placements, told as an extension of its metadata, and what it has loaded. Pure."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Membership:
     """A backend's part in a fleet that somebody schedules."""
 
     process: str
-    """What placements call it."""
+    """Its name in placements."""
     meter: SessionMeter
     """Counts what it is asked for."""
 

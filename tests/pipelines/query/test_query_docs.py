@@ -10,10 +10,10 @@ import pytest
 
 from pipelines.query.check import examine
 from pipelines.query.query_file import load_query
-from pipelines.schemas import schemas
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.catalogue.public import public_models
 from tests.pipelines.queries import write
+from tools.schemas import schemas
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs" / "query.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of the query file and of the messages into ``docs/``: ``python -m pipelines.schemas``."""
+"""Writes the JSON Schemas of the query file and of the messages into ``docs/``: ``python -m tools.schemas``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,112 @@
+"""A process's link to the scheduler: it says how busy it is, and hears of placements.
+
+Nothing waits for it: without a broker, a topic or a scheduler all goes on as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from math import inf
+
+from aiokafka import AIOKafkaProducer, ConsumerRecord
+
+from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
+from pipelines.kafka.async_clients import quiet, started
+from pipelines.kafka.follow import Follower
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.tasks import meanwhile
+from pipelines.schedule.load_report import LoadReport
+from pipelines.settings import BrokerSettings
+from serving.common.clock import SYSTEM, Clock
+
+log = logging.getLogger(__name__)
+
+LOOK_S, EVERY_S = 1.0, 5.0
+"""Time between two looks at what has changed, and between two messages where nothing has."""
+SEND_S = 10.0
+"""After so long without an answer of the broker a message is lost."""
+LEAVING_S = 2.0
+"""The last message is given so long."""
+REST_S = 20.0
+"""After a message that was lost."""
+Heed = Callable[[FleetPlacement], None]
+
+
+class Placements:
+    """The latest placement by its epoch: what comes later with a lower one is of a scheduler that leads no more."""
+
+    def __init__(self, heed: Heed) -> None:
+        self._heed = heed
+        self.epoch = 0
+
+    def take(self, record: ConsumerRecord) -> None:
+        """Read a message; raises Malformed for one that is none."""
+        found = from_json(record.value or b"", FleetPlacement)
+        if found.epoch > self.epoch:
+            self.epoch = found.epoch
+            self._heed(found)
+
+
+class FleetLink:
+    """Used from one event loop."""
+
+    def __init__(
+        self, settings: BrokerSettings, topics: TopicsConfig, report: LoadReport, heed: Heed, clock: Clock = SYSTEM
+    ) -> None:
+        self._settings, self._topic, self._report, self._clock = settings, topics.name("load"), report, clock
+        self._placements = Placements(heed)
+        self._follower = Follower(settings, topics.name("placement"), self._placements.take)
+        self._producer: AIOKafkaProducer | None = None
+        self._told_s = -inf
+        self._troubled = False
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Tell and listen while the block runs; then say that the process leaves."""
+        quiet()
+        try:
+            async with meanwhile(self._follower.run()), meanwhile(self._telling()):
+                yield
+        finally:
+            await self._leave()
+
+    async def _telling(self) -> None:
+        while True:
+            now_s = self._clock.monotonic_s()
+            if now_s - self._told_s >= EVERY_S or self._report.changed(now_s):
+                self._told_s = now_s
+                if not await self._tell(self._report.next(self._clock.now(), now_s)):
+                    await asyncio.sleep(REST_S)
+            await asyncio.sleep(LOOK_S)
+
+    async def _tell(self, load: ProcessLoad, within_s: float = SEND_S) -> bool:
+        """Whether the broker has it."""
+        try:
+            async with asyncio.timeout(within_s):
+                if self._producer is None:
+                    self._producer = await started(self._settings)
+                await self._producer.send_and_wait(self._topic, to_json(load), load.id.encode())
+        except Exception as error:  # whatever the library raises, frames must not wait for it
+            if not self._troubled:
+                why = str(error) or f"no answer within {within_s:g} s"
+                level = logging.WARNING if self._placements.epoch else logging.INFO  # perhaps nobody schedules
+                log.log(level, "no scheduler hears how busy this process is: topic %s: %s", self._topic, why)
+            self._troubled = True
+            return False
+        if self._troubled:
+            log.info("topic %s takes messages again", self._topic)
+        self._troubled = False
+        return True
+
+    async def _leave(self) -> None:
+        if self._producer is None:
+            return
+        if not self._troubled:
+            self._report.leaving = True
+            await self._tell(self._report.next(self._clock.now(), self._clock.monotonic_s()), LEAVING_S)
+        with suppress(Exception):
+            async with asyncio.timeout(LEAVING_S):
+                await self._producer.stop()

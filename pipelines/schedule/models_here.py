@@ -1,0 +1,65 @@
+"""The times of models on this machine's device, as messages tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from operators.wire.fleet import MOST_BATCHES, MOST_SESSIONS
+from operators.wire.schema import BatchTime, TimedModel
+from pipelines.schedule.process_meter import NetworkUse
+from serving.catalogue.lookup import Catalogue
+from serving.errors import ModelError
+from serving.loading.residency import RESIDENT_PER_FILE_BYTE
+from serving.variants import profiles, timings
+from serving.variants.artefacts import folder
+from serving.variants.variant import parse
+
+LEARNT = 1.25
+"""Where nothing was measured, batches are expected to take so many times their mean in service."""
+
+
+def models_here(known: Catalogue, directory: Path, uses: Mapping[str, NetworkUse]) -> list[TimedModel]:
+    """The models and variants that have times, those in use first; ``directory``: where profiles lie."""
+    names = dict.fromkeys([*(name for name, use in uses.items() if use.loaded), *known.names()])
+    found = (_timed(name, known, directory, uses.get(name, NetworkUse())) for name in names)
+    return [each for each in found if each is not None][:MOST_SESSIONS]
+
+
+def _timed(name: str, known: Catalogue, directory: Path, use: NetworkUse) -> TimedModel | None:
+    try:
+        variant = parse(name)
+        entry = known.find(variant.model)
+        figures = timings.measured(entry, variant, directory)
+        profile = profiles.read(folder(directory, entry), variant)
+    except ModelError:
+        figures = profile = None
+        if not use.batches:
+            return None
+    seconds = figures.tail_s if figures else {size: LEARNT * took_s for size, (_, took_s) in use.sizes.items()}
+    if not seconds:
+        return None
+    memory = use.memory_bytes or (profile.memory_bytes if profile else _estimate(name, known))
+    load_s = use.load_s or (profile.load_s if profile else 0.0)
+    agreement = figures.agreement if figures else None
+    return TimedModel(model=name, times=times(seconds), memory_bytes=memory, load_s=load_s, agreement=agreement)
+
+
+def times(seconds: Mapping[int, float]) -> list[BatchTime]:
+    """Seconds by batch as a message tells them: ascending, of as many sizes as one may have."""
+    return [BatchTime(batch=size, ms=ms) for size, ms in _ascending(sorted(seconds.items())[:MOST_BATCHES])]
+
+
+def _ascending(points: list[tuple[int, float]]) -> Iterator[tuple[int, float]]:
+    longest = 1e-3
+    for size, took_s in points:
+        longest = max(longest, round(took_s * 1000, 4))
+        yield size, longest
+
+
+def _estimate(name: str, known: Catalogue) -> int:
+    """From the size of its file, as long as it has not been loaded."""
+    try:
+        return round(known.find(parse(name).model).path.stat().st_size * RESIDENT_PER_FILE_BYTE)
+    except (ModelError, OSError):
+        return 0

@@ -1,0 +1,83 @@
+"""An observer that counts the work of a process's networks, for a scheduler."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from operators.observer import Observer
+
+MOST_NETWORKS = 256
+"""Networks that are counted; of further ones nothing is known."""
+MOST_SIZES = 32
+"""Sizes of batches that are told apart, of a network."""
+NEWEST = 0.2
+"""Share of the newest batch in the time of its size."""
+
+
+@dataclass(slots=True)
+class NetworkUse:
+    """Counts of one network since the process was started."""
+
+    batches: int = 0
+    items: int = 0
+    took_s: float = 0.0
+    sizes: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """By the size of a batch: how many there were, and the time of one of late."""
+    loaded: bool = False
+    load_s: float = 0.0
+    memory_bytes: int = 0
+
+
+class ProcessMeter(Observer):
+    """Told by the device's thread and by the event loop, read by the event loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._networks: dict[str, NetworkUse] = {}
+        self.busy_s = 0.0
+        """Time inside networks."""
+        self.lag = 0
+        """Messages that wait for a worker."""
+
+    def network_ran(self, network: str, items: int, took_s: float) -> None:
+        with self._lock:
+            self.busy_s += took_s
+            for use in self._uses(network):
+                use.batches, use.items, use.took_s = use.batches + 1, use.items + items, use.took_s + took_s
+                count, of_late_s = use.sizes.get(items, (0, took_s))
+                if count or len(use.sizes) < MOST_SIZES:
+                    use.sizes[items] = count + 1, of_late_s + NEWEST * (took_s - of_late_s)
+
+    def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:
+        with self._lock:
+            for use in self._uses(network):
+                use.loaded, use.load_s, use.memory_bytes = True, took_s, max(memory_bytes, use.memory_bytes)
+
+    def model_unloaded(self, network: str) -> None:
+        with self._lock:
+            for use in self._uses(network):
+                use.loaded = False
+
+    def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
+        self.lag = sum(waiting.values())
+
+    def networks(self) -> dict[str, NetworkUse]:
+        """The counts as they are now, by model."""
+        with self._lock:
+            return {name: replace(use, sizes=dict(use.sizes)) for name, use in self._networks.items()}
+
+    def _uses(self, network: str) -> Iterator[NetworkUse]:
+        for name in models_of(network):
+            if name in self._networks or len(self._networks) < MOST_NETWORKS:
+                yield self._networks.setdefault(name, NetworkUse())
+
+
+def models_of(network: str) -> list[str]:
+    """The models that are run under a name: networks that are run as one, cut, or on pictures of another shape.
+
+    >>> models_of("cars + colours"), models_of("people+416x256"), models_of("kind@openvino-bf16+cuts1")
+    (['cars', 'colours'], ['people'], ['kind@openvino-bf16'])
+    """
+    return [each.partition("+")[0] for each in network.split(" + ")]

@@ -1,0 +1,64 @@
+"""A worker's part in a fleet: it tells what it asks backends for, and asks those that a placement names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from operators.wire.schema import FleetPlacement
+from pipelines.assembly.engine import FleetTools
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.compiled import CompiledQuery
+from pipelines.schedule.fleet_link import FleetLink
+from pipelines.schedule.load_report import LoadReport, ProcessFacts
+from pipelines.schedule.process_meter import ProcessMeter
+from pipelines.settings import BrokerSettings
+from serving.common.clock import SYSTEM, Clock
+from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.endpoint.terms import is_endpoint
+from serving.remote.session_meter import SessionMeter
+from serving.variants.variant import placed
+
+
+class WorkerSide:
+    """Used from one event loop; ``meter`` must hear what happens in the process."""
+
+    def __init__(self, process: str, instead: Mapping[str, Sequence[str]], clock: Clock = SYSTEM) -> None:
+        """``process``: the name in messages; ``instead``: by remote model, those that may answer in its place."""
+        self.meter = ProcessMeter()
+        self.tools = FleetTools(PlacedRates(), SessionMeter())
+        facts = ProcessFacts(process, "worker", process.partition("/")[0], instead=instead)
+        self._report = LoadReport(facts, self.meter, self.tools.meter, lambda networks: (), clock.monotonic_s())
+
+    @asynccontextmanager
+    async def linked(self, settings: BrokerSettings, topics: TopicsConfig) -> AsyncIterator[None]:
+        """Tell and obey while the block runs."""
+        async with FleetLink(settings, topics, self._report, self.heed).running():
+            yield
+
+    def heed(self, placement: FleetPlacement) -> None:
+        """Ask by this placement from now on."""
+        self.tools.placed.take(placement.epoch, rates_of(placement))
+        self._report.epoch = placement.epoch
+
+
+def rates_of(placement: FleetPlacement) -> dict[str, dict[str, float]]:
+    """Items per second by model and then by backend process."""
+    found: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for backend in placement.backends:
+        for session in backend.sessions:
+            found[session.model][backend.id] += session.rate
+    return {model: dict(rates) for model, rates in found.items()}
+
+
+def alternatives(wanted: CompiledQuery) -> dict[str, list[str]]:
+    """By remote model of a query, under its name at the backend: the other models of its nodes."""
+    found: dict[str, dict[str, None]] = {}
+    for node in wanted.query.nodes:
+        served = {name: placed(name) for name in node.models if not is_endpoint(name)}
+        for name, (model, backend) in served.items():
+            if backend is not None:
+                others = [other for each, (other, _) in served.items() if each != name]
+                found.setdefault(model, {}).update(dict.fromkeys(others))
+    return {model: list(others) for model, others in found.items()}

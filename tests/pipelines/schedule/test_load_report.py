@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from operators.wire.schema import BatchTime, TimedModel, from_json, to_json
+from operators.wire.schema import ProcessLoad as Load
+from pipelines.schedule.load_report import LoadReport, ProcessFacts
+from pipelines.schedule.models_here import models_here, times
+from pipelines.schedule.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.remote.session_meter import SessionMeter
+from serving.scheduling.requests import Urgency
+
+AT = datetime(2026, 5, 4, tzinfo=UTC)
+PROFILE = TimedModel(model="cars", times=[BatchTime(batch=1, ms=10.0), BatchTime(batch=8, ms=40.0)])
+
+
+class Process:
+    """A backend that is asked for cars, at a clock that stands where it is put."""
+
+    def __init__(self, *profiles: TimedModel) -> None:
+        self.meter, self.sessions = ProcessMeter(), SessionMeter()
+        facts = ProcessFacts("gpu-1/7f", "backend", "gpu-1", device="a10g", memory_bytes=1000)
+        self.report = LoadReport(facts, self.meter, self.sessions, lambda uses: profiles, 0.0)
+
+    def ask(self, count: int, now_s: float, took_s: float = 0.1, model: str = "cars") -> None:
+        for _ in range(count):
+            self.sessions.asked(model, Urgency(now_s + 0.2, slo_s=0.5), 1, now_s).ended(now_s + took_s, answered=True)
+
+    def next(self, now_s: float) -> Load:
+        load = self.report.next(AT, now_s)
+        assert from_json(to_json(load), Load) == load
+        return load
+
+
+def test_what_has_happened_since_the_last_time_is_told() -> None:
+    process = Process(PROFILE)
+    process.meter.model_loaded("cars", 0.5, 300)
+    first = process.next(1.0)
+    assert (first.ready, first.profiles, first.memory_free_bytes) == (["cars"], [PROFILE], 700)
+    process.ask(40, 2.0)
+    process.ask(10, 3.0, took_s=0.3)
+    for _ in range(10):
+        process.meter.network_ran("cars", 4, 0.03)
+    process.meter.network_ran("cars", 8, 0.06)
+    load = process.next(6.0)
+    (session,) = load.sessions
+    assert (session.asked, session.served, session.late) == (10.0, 10.0, 0.2)
+    assert load.busy == pytest.approx(0.36 / 5)
+    assert session.mean_batch == pytest.approx(48 / 11)
+    assert session.latency_ratio == pytest.approx(0.36 / (10 * (0.01 + 0.03 * 3 / 7) + 0.04), rel=1e-3)
+    assert (session.state, load.profiles) == ("active", [])
+    assert process.next(11.0).sessions[0].asked == 0.0
+
+
+def test_profiles_are_told_now_and_then_and_where_there_are_new_ones() -> None:
+    known = [PROFILE]
+    process = Process()
+    process.report = LoadReport(process.report.facts, process.meter, process.sessions, lambda uses: known, 0.0)
+    assert len(process.next(1.0).profiles) == 1
+    assert len(process.next(200.0).profiles) == 0
+    process.meter.model_loaded("people", 0.5, 300)
+    assert len(process.next(210.0).profiles) == 0
+    known.append(TimedModel(model="people", times=PROFILE.times))
+    assert len(process.next(220.0).profiles) == 2
+    assert len(process.next(400.0).profiles) == 0
+    assert len(process.next(520.0).profiles) == 2
+
+
+@pytest.mark.parametrize(("asked", "large"), [(48, False), (80, True), (20, True), (55, False)])
+def test_large_changes_are_told_at_once(asked: int, large: bool) -> None:
+    process = Process()
+    process.ask(250, 1.0)
+    process.next(5.0)  # 50 each second
+    process.ask(asked, 5.5)
+    assert process.report.changed(6.0) == large
+
+
+def test_what_is_ready_and_obeyed_is_told_at_once() -> None:
+    process = Process()
+    process.next(1.0)
+    assert not process.report.changed(2.0)
+    process.meter.model_loaded("cars", 0.5, 300)
+    assert process.report.changed(2.0)
+    process.next(2.0)
+    process.meter.model_unloaded("cars")
+    assert process.report.changed(3.0)
+    process.next(3.0)
+    process.report.epoch = 7
+    assert process.report.changed(3.5)
+    assert process.next(4.0).epoch == 7
+    process.report.leaving = True
+    assert process.report.changed(4.5)
+    assert process.next(5.0).leaving
+
+
+def test_states_follow_the_profile() -> None:
+    process = Process(PROFILE)
+    process.meter.model_loaded("cars", 0.5, 300)
+    process.next(0.0)
+    process.ask(1, 0.5)
+    for _ in range(25):
+        process.meter.network_ran("cars", 8, 0.04)  # all that it can
+    assert process.next(1.0).sessions[0].state == "overloaded"
+    for _ in range(5):
+        process.meter.network_ran("cars", 1, 0.03)
+    assert process.next(2.0).sessions[0].state == "interfered"
+    process.meter.model_unloaded("cars")
+    assert process.next(3.0).sessions[0].state == "inactive"
+
+
+def test_what_is_counted_is_bounded() -> None:
+    meter = ProcessMeter()
+    for number in range(2 * MOST_NETWORKS):
+        meter.network_ran(f"n{number}", 1, 0.1)
+    for size in range(1, 2 * MOST_SIZES):
+        meter.network_ran("n0+cuts1", size, 0.1)
+    assert len(meter.networks()) == MOST_NETWORKS
+    assert len(meter.networks()["n0"].sizes) == MOST_SIZES
+
+
+def test_times_ascend_and_are_bounded() -> None:
+    told = times({size: 1.0 / size for size in range(1, 100)})
+    assert [each.batch for each in told] == list(range(1, 33))
+    assert {each.ms for each in told} == {1000.0}
+
+
+def test_models_have_times_that_were_measured_or_learnt(tmp_path: Path) -> None:
+    known = Catalogue([SHIPPED])
+    use = NetworkUse(batches=3, items=3, took_s=0.3, sizes={1: (3, 0.1)}, loaded=True, memory_bytes=5)
+    assert models_here(known, tmp_path, {}) == []
+    (found,) = models_here(known, tmp_path, {"street-kind": use, "unknown": NetworkUse(loaded=True)})
+    assert (found.model, found.times, found.memory_bytes) == ("street-kind", [BatchTime(batch=1, ms=125.0)], 5)

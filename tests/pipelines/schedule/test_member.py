@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import pytest
+from aiokafka import ConsumerRecord
+
+from operators.wire.schema import BackendPlacement, FleetPlacement, PlacedSession, to_json
+from pipelines.process.tasks import meanwhile
+from pipelines.schedule import member
+from pipelines.schedule.fleet_link import Placements
+from pipelines.schedule.member import Member
+from pipelines.schedule.worker_side import WorkerSide, rates_of
+from serving.errors import Malformed, ModelError
+from tests.turns import turns, until
+
+AT = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+class Networks:
+    """Loads what it is told to, once it may."""
+
+    def __init__(self, *loaded: str) -> None:
+        self.loaded = set(loaded)
+        self.may = asyncio.Event()
+        self.tried = 0
+
+    async def load(self, model: str) -> float:
+        self.tried += 1
+        await self.may.wait()
+        if model == "broken":
+            raise ModelError("it is broken")
+        self.loaded.add(model)
+        return 0.0
+
+    async def unload(self, model: str) -> None:
+        self.loaded.remove(model)
+
+    def is_loaded(self, model: str) -> bool:
+        return model in self.loaded
+
+
+def placement(epoch: int, models: dict[str, list[str]], unload: list[str] | None = None) -> FleetPlacement:
+    backends = [
+        BackendPlacement(
+            id=name,
+            sessions=[PlacedSession(model=model, slo_ms=100, rate=10) for model in names],
+            unload=unload or [],
+        )
+        for name, names in models.items()
+    ]
+    return FleetPlacement(epoch=epoch, at=AT, leader="s", backends=backends)
+
+
+@asynccontextmanager
+async def obeying(networks: Networks) -> AsyncIterator[tuple[Member, list[int]]]:
+    epochs: list[int] = []
+    found = Member("a", networks, epochs.append)
+    async with meanwhile(found.run()):
+        yield found, epochs
+
+
+async def test_it_obeys_once_all_is_loaded_and_unloads_when_others_have_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(member, "DRAIN_S", 0.01)
+    networks = Networks("old", "kept")
+    async with obeying(networks) as (found, epochs):
+        found.heed(placement(3, {"a": ["new", "kept"], "b": ["old"]}, unload=["old", "kept"]))
+        await turns()
+        assert (epochs, networks.loaded) == ([], {"old", "kept"})
+        networks.may.set()
+        await until(lambda: epochs == [3])
+        assert networks.loaded == {"old", "new", "kept"}
+        await until(lambda: networks.loaded == {"new", "kept"})
+
+
+async def test_what_is_to_go_stays_where_the_next_placement_comes_first() -> None:
+    networks = Networks("old")
+    networks.may.set()
+    async with obeying(networks) as (found, epochs):
+        found.heed(placement(3, {"a": []}, unload=["old"]))
+        await until(lambda: epochs == [3])
+        found.heed(placement(4, {"a": ["old"]}))
+        await until(lambda: epochs == [3, 4])
+        assert networks.loaded == {"old"}
+
+
+async def test_what_cannot_be_loaded_keeps_nothing_else_from_it(caplog: pytest.LogCaptureFixture) -> None:
+    networks = Networks()
+    networks.may.set()
+    async with obeying(networks) as (found, epochs):
+        for epoch in (1, 2):
+            found.heed(placement(epoch, {"a": ["broken", "new"]}))
+            await until(lambda epoch=epoch: epochs[-1:] == [epoch])  # type: ignore[misc]
+        assert networks.loaded == {"new"}
+        assert caplog.text.count("it is broken") == 1
+
+
+async def test_a_placement_of_others_changes_nothing() -> None:
+    networks = Networks("old")
+    async with obeying(networks) as (found, epochs):
+        found.heed(placement(1, {"b": ["new"]}))
+        await until(lambda: epochs == [1])
+        assert (networks.loaded, networks.tried) == ({"old"}, 0)
+
+
+def record(value: bytes) -> ConsumerRecord:
+    return ConsumerRecord("placement", 0, 0, 0, 0, b"placement", value, None, 0, len(value), ())
+
+
+def test_a_scheduler_that_leads_no_more_is_passed_over() -> None:
+    heard: list[int] = []
+    placements = Placements(lambda found: heard.append(found.epoch))
+    for epoch in (5, 4, 5, 7, 6):
+        placements.take(record(to_json(placement(epoch, {}))))
+    assert heard == [5, 7]
+    for wrong in (b"", b"{}", b"[", to_json(placement(9, {})).replace(b'"epoch":9', b'"epoch":0')):
+        with pytest.raises(Malformed):
+            placements.take(record(wrong))
+    assert placements.epoch == 7
+
+
+def test_workers_divide_their_calls_by_rates() -> None:
+    found = placement(2, {"a": ["cars", "people"], "b": ["cars"]})
+    assert rates_of(found) == {"cars": {"a": 10.0, "b": 10.0}, "people": {"a": 10.0}}
+    side = WorkerSide("worker-0/1", {})
+    side.heed(found)
+    assert (side.tools.placed.epoch, side.tools.placed.of("cars")) == (2, {"a": 10.0, "b": 10.0})
+    assert side.tools.placed.of("others") == {}
