@@ -21,6 +21,7 @@ from serving.errors import SluiceError
 COMMANDS = {
     "init": "Try a camera, and write a query file for it.",
     "run": "Analyse sources in one process and write results: no broker needed.",
+    "submit": "Analyse recordings as a whole, and go on where that was broken off.",
     "capture": "Decode and sample cameras or files into the frames topic.",
     "worker": "Analyse the frames topic and publish results.",
     "adapt": "Train on what the workers of a query see, for all of them.",
@@ -48,6 +49,7 @@ ELSEWHERE = {
     "explain": "recorded.explain",
     "learn": "models.learn",
     "replay": "recorded.replay",
+    "submit": "recorded.submit",
 }
 """Subcommands whose module is not called like them."""
 

@@ -68,6 +68,7 @@ from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
+from pipelines.run.jobs import archive, parquet_output, past
 from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
@@ -134,6 +135,7 @@ SAID = {
         f"of {LEAST_SECRET} characters or more",
     ],
     "memory.md": [
+        f"*{archive.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
         f"| connections over gRPC | *{BACKEND.connections}* |",
@@ -373,6 +375,11 @@ SAID = {
         f"at most {record_window.SHARE * 100:.0f} % of the process's processor time (and "
         f"{record_window.ALLOWANCE_S:.0f} s",
         f"`--record-mb` ({options.RECORD_MB} by default)",
+    ],
+    "how-to/analyse-an-archive.md": [
+        f"at most {parquet_output.ROWS} results of one stream",
+        f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
+        f"`--at-once {archive.AT_ONCE}`",
     ],
     "how-to/replay.md": [
         f"objects ({replay.TOLERANCE:g} by default)",

@@ -7,18 +7,21 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
+from math import inf
 from typing import Final
 from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from operators.capture.lead_in import LeadIn
 from operators.capture.outlet import Blocking, CaptureCallbacks, Newest, Outlet
 from operators.capture.picture import MotionGate, Picture, thumbnail
 from operators.capture.sources.failures import Reason
 from operators.capture.sources.hardware import Hardware
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import frame_of
+from operators.frames.planes import Pixels
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import FrameHeader, FrameId, StreamState, StreamStatus
@@ -61,7 +64,9 @@ class CaptureRun:
         self, spec: CaptureSpec, consumer: CaptureCallbacks, clock: Clock, observer: Observer = UNOBSERVED
     ) -> None:
         self.spec = spec
-        self.id = uuid4().hex[:12]
+        self.id = uuid4().hex[:12] if spec.resumed is None else spec.resumed.run
+        self.lead_in = LeadIn({} if spec.resumed is None else spec.resumed.passed)
+        self._until_s = inf if spec.resumed is None else spec.resumed.until_s
         self.stopped = threading.Event()
         self.restarts = 0
         self.waits = not (spec.uri.live or spec.realtime)
@@ -76,7 +81,8 @@ class CaptureRun:
         self._sample_fps = spec.sampling.fps or UNSET
         self._gated: bool | UnsetType = spec.motion_gate or UNSET
         self._pieces = Pieces()
-        self._frames = 0
+        self._past_end = False
+        self._frames = self.lead_in.next_seq
         self._running = False
         self._last_captured_s: float | None = None
         self._first_s: float | None = None
@@ -84,7 +90,8 @@ class CaptureRun:
     @property
     def done(self) -> bool:
         """Whether no more pictures are wanted."""
-        return self.stopped.is_set() or (self.spec.limit is not None and self._frames >= self.spec.limit)
+        limit = self.spec.limit
+        return self.stopped.is_set() or self._past_end or (limit is not None and self._frames >= limit)
 
     def accept(self, picture: Picture) -> None:
         """Place the next picture in the run and hand it on."""
@@ -96,13 +103,14 @@ class CaptureRun:
         if self.spec.realtime:
             self._pace(media_time_s)
             captured_s = self._clock.monotonic_s()
-        if self.done or (self._gate is not None and not self._gate.passes(thumbnail(picture.pixels))):
+        seq = self._seq(picture.pixels, media_time_s)
+        if seq is None:
             return
-        name = FrameId(self.spec.stream, self.id, self._frames)
+        name = FrameId(self.spec.stream, self.id, seq)
         frame = frame_of(name, picture.pixels, media_time_s, day_time(self._clock, captured_s), picture.decode_ms)
         header = msgspec.structs.replace(frame.header, sample_fps=self._sample_fps, motion_gate=self._gated)
         frame = replace(frame, header=header)
-        self._frames += 1
+        self._frames = seq + 1
         self._observer.frame_captured(frame.stream, frame.seq)
         if self._outlet is None:
             emit = self._consumer.emit
@@ -112,6 +120,10 @@ class CaptureRun:
     def rewound(self, gap_s: float) -> None:
         """Note that the source starts over: its next picture follows ``gap_s`` after the last."""
         self._pieces.restart(gap_s)
+
+    def again(self) -> None:
+        """Note that the source is read again from its beginning: all media times are those of before."""
+        self._pieces = Pieces()
 
     def lost(self) -> None:
         """Note that the source is gone: media time goes on by the time that passes until its next picture."""
@@ -137,6 +149,19 @@ class CaptureRun:
         """Return when all frames have been handed on; raises what the consumer raised."""
         if self._outlet is not None:
             self._outlet.close()
+
+    def _seq(self, pixels: Pixels, media_time_s: float) -> int | None:
+        """The number of a picture in the run; None: it is not handed on. Raises PlaceLost."""
+        if self.lead_in.covers(media_time_s):
+            seq = self.lead_in.seq(media_time_s)
+            if seq is not None and self._gate is not None:
+                self._gate.passed(thumbnail(pixels))
+            return None if self.stopped.is_set() else seq
+        self.lead_in.over()
+        self._past_end = media_time_s >= self._until_s
+        if self.done or (self._gate is not None and not self._gate.passes(thumbnail(pixels))):
+            return None
+        return self._frames
 
     def _decoded_in_software(self, why: str) -> None:
         wanted, reason = self.spec.hwaccel, shortened(self.spec.uri.redact(why), TEXT_CHARS)

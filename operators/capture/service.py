@@ -10,6 +10,7 @@ import random
 from contextlib import closing
 from typing import cast
 
+from operators.capture.lead_in import PlaceLost
 from operators.capture.live.reader import LiveReader
 from operators.capture.outlet import CaptureCallbacks
 from operators.capture.run import CaptureRun
@@ -26,18 +27,25 @@ def read_local(run: CaptureRun) -> str | None:
 
     ``SourceError`` if the source cannot be opened or breaks.
     """
-    spec = run.spec
+    spec, from_s = run.spec, run.lead_in.from_s
     while True:
-        with closing(open_source(spec.uri, spec.sampling, spec.max_width, run.hardware)) as source:
-            empty = True
-            for picture in source.pictures():
-                empty = False
-                run.accept(picture)
-                if run.done:
-                    return None
-            if empty or not spec.loop:
-                return source.summary()
-            run.rewound(source.interval_s)
+        try:
+            with closing(open_source(spec.uri, spec.sampling, spec.max_width, run.hardware, from_s)) as source:
+                empty = True
+                for picture in source.pictures():
+                    empty = False
+                    run.accept(picture)
+                    if run.done:
+                        return None
+                run.lead_in.over()
+                if empty or not spec.loop:
+                    return source.summary()
+                run.rewound(source.interval_s)
+        except PlaceLost as lost:
+            if not from_s:
+                raise SourceError(f"{spec.uri}: it is not what it was: {lost}", "error") from None
+            from_s = 0.0  # its index leads elsewhere: read it all
+            run.again()
 
 
 class Capture:

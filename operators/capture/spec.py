@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from operators.capture.lead_in import Resumption
 from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
@@ -32,6 +33,8 @@ class CaptureSpec:
     """Make a file behave like a camera: paced by its media time, and not waiting for a slow consumer."""
     loop: bool = False
     """Start a file over when it ends; media time and sequence numbers count on."""
+    resumed: Resumption | None = None
+    """The run of a recording that goes on; None: a new one."""
 
     connect_timeout_s: float = 10.0
     stall_timeout_s: float = 10.0
@@ -48,6 +51,8 @@ class CaptureSpec:
             raise ValueError(f"stream {name!r} must have 1 to {ID_CHARS} characters, none of them a control character")
         if self.hwaccel not in HWACCELS:
             raise ValueError(f"hwaccel must be one of {', '.join(HWACCELS)}, not {printable(self.hwaccel, 40)!r}")
+        if self.resumed is not None and (self.uri.live or self.loop):
+            raise ValueError("only the run of a recording that is not looped can go on")
         for name in (
             "max_width",
             "limit",

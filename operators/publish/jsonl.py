@@ -17,11 +17,11 @@ STDOUT = "-"
 class JsonLines:
     """Writes one message per line, unbuffered: a reader may follow, and a kill loses nothing."""
 
-    def __init__(self, target: str, what: str = "results") -> None:
-        """``target``: a path, replaced if it exists, or ``-`` for stdout; BadInput where it cannot be written.
-        ``what``: the name of the messages in errors."""
+    def __init__(self, target: str, what: str = "results", keep_bytes: int = 0) -> None:
+        """``target``: a path, or ``-`` for stdout; BadInput where it cannot be written. ``what``: the name of what is
+        written, for errors; ``keep_bytes``: so many of a file are kept."""
         self._target, self._what = "stdout" if target == STDOUT else target, what
-        self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what)
+        self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what, keep_bytes)
         self._owned = target != STDOUT
 
     def write(self, result: Result) -> None:
@@ -48,8 +48,13 @@ class JsonLines:
                 self._file.close()
 
 
-def _open(path: Path, what: str) -> BinaryIO:
+def _open(path: Path, what: str, keep_bytes: int) -> BinaryIO:
     try:
-        return path.open("wb")
+        if not keep_bytes:
+            return path.open("wb")
+        file = path.open("r+b")
+        file.truncate(keep_bytes)
+        file.seek(keep_bytes)
+        return file
     except OSError as error:
         raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None

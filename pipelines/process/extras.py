@@ -13,6 +13,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "serve": ("aiohttp", "prometheus_client"),
     "mqtt": ("paho",),
     "remote": ("grpc", "google"),
+    "parquet": ("pyarrow",),
     "train": ("torch", "matplotlib"),
 }
 """The purpose of each, by the names that are imported. Engines are no commands': ``sluice doctor`` names theirs."""

@@ -2,5 +2,6 @@
 that analyses them in this process.
 
 Read in this order: ``given``, ``run_query``, ``audience``, ``outputs``, ``capture_specs``,
-``captures``, ``embedded``, ``feed``, ``progress``, ``first_look``, ``replay``, ``learn``.
+``captures``, ``embedded``, ``feed``, ``progress``, ``first_look``, ``replay``, ``learn``,
+``jobs``.
 """

@@ -125,7 +125,8 @@ class EmbeddedRun:
         """Give up what is in work, if anything is, and forget the streams."""
         for window in self._windows.values():
             await window.abandon()
-        await executor.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
+        if any(map(executor.busy, self._windows)):
+            await executor.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
         for stream in self._windows:
             executor.forget(stream)
 

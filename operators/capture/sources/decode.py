@@ -64,9 +64,14 @@ class VideoReader:
         connect_timeout_s: float | None = None,
         read_timeout_s: float | None = None,
         hardware: Hardware | None = None,
+        from_s: float = 0.0,
     ) -> None:
-        """``hardware``: a device that was tried (``choose_device``), to decode instead of software."""
+        """``hardware``: a device that was tried (``choose_device``), to decode instead of software.
+
+        ``from_s``: media time to go to after the first frame, or to a key frame before it, where there is an index.
+        """
         self._uri = uri
+        self._from_s, self._gone = from_s, False
         self._sampling = sampling
         self._converter = Converter(max_width)
         self._read_timeout_s = read_timeout_s
@@ -154,7 +159,7 @@ class VideoReader:
     def summary(self) -> str | None:
         """Return a note for people on a video that was read to its end; None if all is well."""
         notes = []
-        promised = self._stream.frames
+        promised = 0 if self._gone else self._stream.frames
         if self._sampling.mode != "keyframes" and self._decoded + self._left_out < promised:
             notes.append(f"{self._decoded} of the {promised} frames its header promises could be decoded")
         elif not promised and self._ended_early():
@@ -211,6 +216,21 @@ class VideoReader:
             if packet is None:
                 return
             yield packet
+            if self._from_s and self._decoded and not self._gone:
+                self._go()
+
+    def _go(self) -> None:
+        """Go on at the last key frame before ``from_s``; where that fails, with what follows."""
+        self._gone = True
+        stamp_s = self._times.stamp_s(self._from_s)
+        if stamp_s is None:
+            return
+        try:
+            self._container.seek(round(stamp_s / self._stream.time_base), stream=self._stream)
+        except av.error.FFmpegError:
+            return
+        self._times.moved()
+        self._spare.clear()
 
     def _leave_out(self, packet: Any) -> bool:
         """Let the decoder skip the packet's frame if it will not be sampled and no other frame refers to it."""

@@ -35,6 +35,9 @@ class Discard:
         self._fps = fps
         self._stamps_s: deque[float] = deque(maxlen=_WINDOW)
 
+    def anew(self) -> Discard:
+        return Discard(self._fps)
+
     def is_spare(self, stamp_s: float, offset_s: float) -> bool:
         """Take the stamp of the packet that is decoded next; returns whether its frame will not be sampled.
 
@@ -65,9 +68,9 @@ class FrameTimes:
         self.interval_s = _interval_s(stream)
         self._time_base: Fraction = stream.time_base
         self._endless = endless
-        broadcast = stream.container.format.flags & _TS_DISCONT
+        self._jumps = bool(stream.container.format.flags & _TS_DISCONT)
         self._order = StampOrder(sorts=not keyframes)
-        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if broadcast else MAX_GAP_S)
+        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if self._jumps else MAX_GAP_S)
         self._counts = keyframes
         self._discard = None if fps is None else Discard(fps)
         self._offset_s: float | None = None
@@ -112,6 +115,19 @@ class FrameTimes:
         )
         self._offset_s = None if pts_s is None or not usable(pts_s) else pts_s - placed_s
         return placed_s
+
+    def stamp_s(self, media_time_s: float) -> float | None:
+        """The stamp of a frame at this media time; None where that is not known: no stamps yet, or they may jump."""
+        if self._offset_s is None or self._jumps:
+            return None
+        return media_time_s + self._offset_s
+
+    def moved(self) -> None:
+        """Note that the next packet may lie anywhere in the source."""
+        self._order = StampOrder(sorts=not self._counts)
+        self._discard = None if self._discard is None else self._discard.anew()
+        self._clock.moved()
+        self._key_packets_s.clear()
 
     def _seconds(self, ticks: int | None) -> float | None:
         return None if ticks is None else ticks * self._time_base.numerator / self._time_base.denominator

@@ -66,6 +66,10 @@ class ImageReader:
     def interval_s(self) -> float:
         return 1.0 / IMAGES_PER_SECOND
 
+    @property
+    def duration_s(self) -> float:
+        return len(self._paths) * self.interval_s
+
     def pictures(self) -> Iterator[Picture]:
         """Yield the sampled images; raises ``SourceError`` if not one can be decoded."""
         sampler = Sampler(self._sampling)

@@ -70,6 +70,7 @@ class MediaClock:
         self._repeated = self._behind = 0
         self._first_arrival_s: float | None = None
         self._placed_s: float | None = None
+        self._moved = False
 
     def place(self, times: DecodedTimes) -> float:
         """Return the media time of the next frame."""
@@ -78,10 +79,17 @@ class MediaClock:
             placed_s, self._first_arrival_s = 0.0, times.arrival_s
             if stamp_s is not None:
                 self._begin(stamp_s, by_pts, placed_s)
+        elif self._moved and stamp_s is not None and by_pts == self._by_pts:
+            placed_s, self._stamp_s = stamp_s + self._offset_s, stamp_s
+            self._repeated = self._behind = 0
         else:
             placed_s = max(self._next(stamp_s, by_pts, times), math.nextafter(self._placed_s, math.inf))
-        self._placed_s, self._last = placed_s, times
+        self._placed_s, self._last, self._moved = placed_s, times, False
         return placed_s
+
+    def moved(self) -> None:
+        """Note that the next frame lies where its stamp says, be that before the last one."""
+        self._moved = True
 
     def _next(self, stamp_s: float | None, by_pts: bool, times: DecodedTimes) -> float:
         assert self._placed_s is not None

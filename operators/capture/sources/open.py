@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -43,6 +44,11 @@ class Source(Protocol):
         """Nominal time between its frames."""
         ...
 
+    @property
+    def duration_s(self) -> float | None:
+        """The duration that it promises; None where it does not say."""
+        ...
+
     def pictures(self) -> Iterator[Picture]:
         """The sampled frames, in order. ``SourceError`` if the source breaks."""
         ...
@@ -56,10 +62,17 @@ class Source(Protocol):
         ...
 
 
-def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None, hardware: Hardware | None = None) -> Source:
+def open_source(
+    uri: SourceUri,
+    sampling: Sampling,
+    max_width: int | None,
+    hardware: Hardware | None = None,
+    from_s: float = 0.0,
+) -> Source:
     """Open a source that is not live; ``SourceError`` says what is wrong with it.
 
-    ``hardware``: the device that is to decode videos instead of software.
+    ``hardware``: the device that is to decode videos instead of software. ``from_s``: media time before which frames
+    are not needed, but for the first one; a source that cannot go there by an index yields them all.
     """
     if uri.kind == "synthetic":
         return GeneratedSource(uri, sampling, max_width)
@@ -67,7 +80,13 @@ def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None, hardw
         return ImageReader(uri, sampling, max_width)
     hardware = hardware or Hardware()
     choose_device(hardware)
-    return ResumedVideo(partial(VideoReader, uri, sampling, max_width), hardware)
+    return ResumedVideo(partial(VideoReader, uri, sampling, max_width, from_s=from_s), hardware)
+
+
+def recording_length_s(uri: SourceUri) -> float | None:
+    """How long a recording is, as far as it says; raises SourceError where it cannot be opened."""
+    with closing(open_source(uri, Sampling(), None)) as source:
+        return source.duration_s
 
 
 class GeneratedSource:
@@ -84,6 +103,7 @@ class GeneratedSource:
         self._sampling = sampling
         self._max_width = max_width
         self.interval_s = 0.0
+        self.duration_s: float | None = None
 
     def pictures(self) -> Iterator[Picture]:
         """The sampled frames."""

@@ -1,4 +1,4 @@
-"""The subcommands that look once more at what was written before: results, and recordings.
+"""The subcommands that look at what was written before: recordings and their results.
 
-Read in this order: ``explain``, ``replay``.
+Read in this order: ``submit``, ``explain``, ``replay``.
 """

@@ -1,0 +1,7 @@
+"""Offline jobs: recordings analysed as a whole, every frame once, also where the process is killed in between.
+
+What is written is all that is remembered: the work on a recording goes on where its durable results end.
+
+Read in this order: ``identity``, ``past``, ``same_tracks``, ``output``, ``json_output``,
+``parquet_output``, ``opening``, ``recording``, ``archive``, ``job_report``, ``local``.
+"""
