@@ -94,6 +94,20 @@ class Prepares(Protocol):
 
 
 @runtime_checkable
+class Adds(Protocol):
+    """An operator that notes something of its own query's on what another one finds, which several may share."""
+
+    @property
+    def within(self) -> Operator:
+        """The one that finds."""
+        ...
+
+    def add(self, frame: Frame, regions: Sequence[Region]) -> None:
+        """Note it on these regions."""
+        ...
+
+
+@runtime_checkable
 class Handles(Protocol):
     """An operator that knows what it does around its network."""
 
@@ -107,6 +121,11 @@ async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call:
     """An operator's answer, in the one form whatever it returns."""
     found = await operator.process(frame, regions, call)
     return found if isinstance(found, NodeAnswer) else NodeAnswer(found)
+
+
+def shared_part(operator: Operator) -> Operator:
+    """The part of an operator that is the same for several queries, if they ask for the same."""
+    return operator.within if isinstance(operator, Adds) else operator
 
 
 async def make_ready(operator: Operator) -> None:

@@ -60,9 +60,14 @@ class Backend:
         self._rectangles = Rectangles(self.card, self.load)
         self._clock = clock
         self._device = self._loader.device
+        self._users = 0
+        """How many have started it and not stopped it."""
 
     async def start(self) -> None:
-        self._device.start()
+        """Be ready for requests. Several may start it; it stops when as many have stopped it."""
+        self._users += 1
+        if self._users == 1:
+            self._device.start()
 
     @property
     def hung(self) -> asyncio.Event:
@@ -71,7 +76,9 @@ class Backend:
 
     async def stop(self) -> None:
         """Finish what was asked so far; later requests are refused."""
-        await self._device.stop()
+        self._users -= 1
+        if self._users <= 0:
+            await self._device.stop()
 
     def card(self, model: str) -> ModelCard:
         """The card of a model, or of a variant's model, without loading it; ModelError if there is none."""

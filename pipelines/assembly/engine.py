@@ -52,9 +52,21 @@ class FleetTools(NamedTuple):
     meter: SessionMeter
 
 
-def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, fleet: FleetTools | None = None) -> QueryEngine:
+class EngineParts(NamedTuple):
+    """The parts that several queries of a process use together."""
+
+    local: Backend | None = None
+    """The networks of this process; None: the query has its own."""
+    fleet: FleetTools | None = None
+
+
+ALONE = EngineParts()
+
+
+def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, common: EngineParts = ALONE) -> QueryEngine:
     """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had."""
-    here, nodes = _with_endpoints(wanted, observer), wanted.query.nodes
+    local = common.local or backend(wanted.catalogue, observer)
+    here, nodes = _with_endpoints(wanted, observer, local), wanted.query.nodes
     named = named_backends(nodes)
     if not named:
         return here
@@ -62,11 +74,10 @@ def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, fleet: Fle
     from serving.remote.router import Router  # gRPC, which other queries do without
 
     models = [model for node in nodes for model in node.models]
-    return Router(here, _clients(wanted, named, fleet), models, observer=observer)
+    return Router(here, _clients(wanted, named, common.fleet), models, observer=observer)
 
 
-def _with_endpoints(wanted: CompiledQuery, observer: Observer) -> Backend | EndpointEngine:
-    local = backend(wanted.catalogue, observer)
+def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -> Backend | EndpointEngine:
     specs = _endpoints(wanted)
     if not specs:
         return local

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
+from operators.base import Operator
 from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.engine import FleetTools, QueryEngine, engine_of
+from pipelines.assembly.engine import EngineParts, FleetTools, QueryEngine, engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import Measures, planner
 from pipelines.assembly.registry import Shortcuts
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
+from pipelines.execute.lanes import Lanes
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery
@@ -33,6 +35,7 @@ from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
+    from serving.backend import Backend
 
 
 PlannedBy = Callable[[Planner], Planner]
@@ -66,24 +69,10 @@ class Setting:
     """Wraps the query's planner."""
     fleet: FleetTools | None = None
     """Where calls to backends are counted, and who is to be asked."""
-
-
-@asynccontextmanager
-async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
-    """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
-    shortcuts, engine = Shortcuts(wanted.query.name), engine_of(wanted, setting.observers, setting.fleet)
-    async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
-        environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
-        await engine.start()
-        try:
-            budgets = afterwards.enter_context(_budgets(wanted, environment, engine))
-            async with planner(wanted.dag, budgets.measures, setting.clock) as plans:
-                planned_by = setting.planned_by(budgets.within(plans))
-                executor = await build_executor(wanted, budgets.environment, setting.final_steps, planned_by)
-                yield Parts(executor, shortcuts, engine.hung)
-        finally:
-            await shortcuts.close(setting.close_s)
-            await engine.stop()
+    local: Backend | None = None
+    """The networks of this process, where other queries use them too."""
+    lanes: Lanes | None = None
+    """The lanes of its streams, where other queries share them."""
 
 
 class _Budgeted(NamedTuple):
@@ -94,6 +83,54 @@ class _Budgeted(NamedTuple):
     measures: Measures
     within: PlannedBy
     """Has a planner choose within them."""
+
+
+@dataclass(frozen=True)
+class Household:
+    """A query's surroundings, in which its operators are built."""
+
+    shortcuts: Shortcuts
+    engine: QueryEngine
+    budgeted: _Budgeted
+
+    @property
+    def environment(self) -> Environment:
+        return self.budgeted.environment
+
+
+@asynccontextmanager
+async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
+    """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
+    async with housed(wanted, setting) as house:
+        operators = await nodes(wanted.dag, house.environment)
+        async with executing(wanted, setting, house, operators) as parts:
+            yield parts
+
+
+@asynccontextmanager
+async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Household]:
+    """The networks, budgets and audits of a query, while the block runs."""
+    shortcuts, common = Shortcuts(wanted.query.name), EngineParts(setting.local, setting.fleet)
+    engine = engine_of(wanted, setting.observers, common)
+    async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
+        environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
+        await engine.start()
+        try:
+            yield Household(shortcuts, engine, afterwards.enter_context(_budgets(wanted, environment, engine)))
+        finally:
+            await shortcuts.close(setting.close_s)
+            await engine.stop()
+
+
+@asynccontextmanager
+async def executing(
+    wanted: CompiledQuery, setting: Setting, house: Household, operators: Mapping[str, Operator]
+) -> AsyncIterator[Parts]:
+    """The executor of these operators; models that nobody has measured are measured while the block runs."""
+    async with planner(wanted.dag, house.budgeted.measures, setting.clock) as plans:
+        planned_by = setting.planned_by(house.budgeted.within(plans))
+        executor = _executor(wanted, house.environment, operators, setting, planned_by)
+        yield Parts(executor, house.shortcuts, house.engine.hung)
 
 
 @contextmanager
@@ -126,28 +163,42 @@ async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
 
 
 async def build_executor(
-    wanted: CompiledQuery,
-    environment: Environment,
-    final_steps: Sequence[FinalStep] = (),
-    planned_by: Planner | None = None,
+    wanted: CompiledQuery, environment: Environment, final_steps: Sequence[FinalStep] = ()
 ) -> Executor:
     """An executor that is ready for frames; ``environment``: the query's, whose engine must have been started.
 
-    Without ``planned_by`` it is planned for every frame that the first listed models run.
+    It is planned for every frame that the first listed models run.
     """
-    query, audits = wanted.query, environment.audits
     operators = await nodes(wanted.dag, environment)
+    return _executor(wanted, environment, operators, Setting(final_steps), FirstListed())
+
+
+def _executor(
+    wanted: CompiledQuery,
+    environment: Environment,
+    operators: Mapping[str, Operator],
+    setting: Setting,
+    planned_by: Planner,
+) -> Executor:
+    query, audits = wanted.query, environment.audits
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     listeners = [] if audits is None else [audits.shortcuts.published]
-    limits = Limits(policies, frame_room(query), streams_ahead(query), unhurried(query))
-    surroundings = Surroundings(final_steps, environment.clock, environment.observer, listeners)
-    return Executor(wanted.dag, operators, planned_by or FirstListed(), limits, surroundings)
+    room = FrameRoom() if setting.lanes else frame_room([query])
+    limits = Limits(policies, room, streams_ahead(query), unhurried(query), setting.lanes)
+    surroundings = Surroundings(setting.final_steps, environment.clock, environment.observer, listeners)
+    return Executor(wanted.dag, operators, planned_by, limits, surroundings)
 
 
-def frame_room(query: Query) -> FrameRoom:
-    """The memory for decoded frames, and the size up to which each stream's frames are decoded."""
-    widths = {stream.id: stream.max_width for stream in query.streams}
-    return FrameRoom(ByteBudget(decoded_memory()), widths, max(widths.values(), default=DEFAULT_MAX_WIDTH))
+def frame_room(queries: Sequence[Query], budget: ByteBudget | None = None) -> FrameRoom:
+    """The memory for decoded frames, and the size up to which each stream's frames are decoded.
+
+    Where several queries list a stream, the largest one counts.
+    """
+    widths: dict[str, int] = {}
+    for stream in (stream for query in queries for stream in query.streams):
+        widths[stream.id] = max(stream.max_width, widths.get(stream.id, 0))
+    widest = max(widths.values(), default=DEFAULT_MAX_WIDTH)
+    return FrameRoom(budget or ByteBudget(decoded_memory()), widths, widest)
 
 
 def lifecycles(query: Query, observer: Observer = UNOBSERVED) -> Lifecycles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import click
@@ -10,14 +11,16 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
-from pipelines.query.check import open_query
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import broker_settings, stalled_end_s, stream_bounds
+from pipelines.worker.query_files import QueryFiles
 from serving.errors import BadInput
+
+GROUP = r"[A-Za-z0-9._-]{1,100}"
 
 
 @click.command(name="worker")
-@click.argument("query", type=click.Path(path_type=Path))
+@click.argument("queries", metavar="QUERY...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.broker
 @options.broker_timeout
 @options.models
@@ -46,9 +49,14 @@ from serving.errors import BadInput
     is_flag=True,
     help="Train nothing here: send samples to `sluice adapt` and take what it has trained.",
 )
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="The name by which workers of several queries share the frames.  [default: the folder's name]",
+)
 @options.prefix
 def command(
-    query: Path,
+    queries: tuple[Path, ...],
     broker: str | None,
     broker_timeout_s: float,
     models: tuple[Path, ...],
@@ -62,19 +70,27 @@ def command(
     secret_file: Path | None,
     stalled_after_s: float,
     adapt: bool,
+    group: str | None,
     prefix: str | None,
 ) -> None:
     """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
+
+    Several queries, or a folder of them, share the streams, and what they ask alike is done once. While the worker
+    runs, files may be added, changed and removed: they are looked at every 2 s, and on SIGHUP.
 
     Give the same --source as to `sluice capture`: live streams are known by it, and drop old frames under overload.
     """
     settings = broker_settings(broker)
     listening = options.listening(serve, listen, secret_file)
-    wanted = open_query(query, catalogue(models), sources)
-    if adapt and not wanted.query.learns:
+    files = QueryFiles(queries, catalogue(models), sources)
+    path, _, wanted = files.first[0]
+    if adapt and not all(each.query.learns for _, _, each in files.first):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
+    if record is not None and files.follows:
+        raise BadInput("--record keeps what one query finds: name one file, or leave --record out")
     topics = wanted.query.publish.topics.with_prefix(prefix)
-    recording = options.recording(record, record_mb, query, wanted)
+    recording = options.recording(record, record_mb, path, wanted)
+    name = group_name(files, group)
     # Engines and Faust, which a wrong query need not wait for.
     from operators.transports.faust_import import import_faust
 
@@ -86,7 +102,7 @@ def command(
 
     config = WorkerConfig(
         transport=KafkaTransport(settings),
-        name=wanted.query.name,
+        name=name,
         frames=topics.name("frames"),
         start="earliest" if start == "earliest" else "latest",
         give_up_s=broker_timeout_s,
@@ -94,8 +110,22 @@ def command(
         stalled_after_s=stalled_after_s,
         ends_after_s=stalled_end_s(),
         prefix=topics.prefix,
+        topics_prefix=prefix,
         bounds=stream_bounds(),
         record=recording,
     )
     few_arenas()
-    asyncio.run(work(config, wanted, topics, listening, settings if adapt else None))
+    asyncio.run(work(config, files, listening, settings if adapt else None))
+
+
+def group_name(files: QueryFiles, given: str | None) -> str:
+    """The name of a worker's group: as given, the folder's, or the query's; raises BadInput."""
+    if given is None and files.follows:
+        if files.folder is None:
+            raise BadInput("--group NAME is missing: workers of several queries share the frames by it")
+        given = files.folder.resolve().name
+    if given is None:
+        return files.first[0][2].query.name
+    if not re.fullmatch(GROUP, given):
+        raise BadInput(f"--group {given!r}: at most 100 letters, digits, dots, underscores and hyphens")
+    return given

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from operators.base import Ahead, Call, NodeAnswer, Operator
+from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, shared_part
 from operators.frames.frame import Frame, Region
 from operators.observer import Observer
 from operators.wire.schema import NodeDecision
@@ -99,7 +99,9 @@ class Walk:
         self._observer, self._clock = observer, clock
         self._downstream = Downstream(dag.names)
         self._fresh_starts = FreshStarts()
-        self._nodes = {id(operators[node.name]): node for node in dag.nodes}
+        self._shared = {node.name: shared_part(operators[node.name]) for node in dag.nodes}
+        self._adds = {name: each for name, each in operators.items() if isinstance(each, Adds)}
+        self._nodes = {id(self._shared[node.name]): node for node in dag.nodes}
         self._here: dict[str, str] = {}
         """The streams that are here, and the failure of each that was logged last."""
 
@@ -161,14 +163,16 @@ class Walk:
     async def _answer(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
         name, watch = turn.node.name, progress.watch
         with watch.stage(name):
-            asked = progress.answers.ask(self._operators[name], progress.frame, regions, turn.call)
+            asked = progress.answers.ask(self._shared[name], progress.frame, regions, turn.call)
             answer, took_ms = await asked
+            if name in self._adds:
+                self._adds[name].add(progress.frame, answer.regions)
         if took_ms is not None:  # it was asked in another walk, where it may have begun before
             watch.stages_ms[name] = took_ms
         return answer
 
     def _call(self, node: DagNode, progress: Progress) -> Call:
-        return progress.answers.call(self._operators[node.name], progress)
+        return progress.answers.call(self._shared[node.name], progress)
 
     def _plan(self, node: DagNode, progress: Progress) -> Call:
         start, after_s = progress.start, self._downstream.after(node.name)

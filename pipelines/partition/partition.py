@@ -37,6 +37,8 @@ class Partition:
         self._in_work = 0
         """Number of messages that windows have."""
         self._windows: dict[QueryWork, QueryWindow] = {}
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        """By stream, the gates that look at its frames."""
         self._feeder = self._watched(asyncio.create_task(self._feed()))
 
     def take(self, message: Message) -> None:
@@ -83,8 +85,29 @@ class Partition:
         faults = self._met(in_work.header, windows)
         for window, fault in zip(windows, faults, strict=True):
             window.put(in_work, fault)
+        if in_work.header is not None:
+            self._look(in_work, in_work.header)
         if not windows:
             self._stored(in_work)
+
+    def _look(self, in_work: InWork, header: FrameHeader) -> None:
+        """Have gates look at a frame; those behind it on its stream wait, whichever query they are for."""
+        before = self._looking.pop(header.stream, None)
+        if before is not None and before.done():
+            before = None
+        if in_work.gates:
+            before = asyncio.create_task(self._looked(in_work, header, before))
+        if before is not None:
+            in_work.looked = self._looking[header.stream] = before
+
+    async def _looked(self, in_work: InWork, header: FrameHeader, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await before
+        for gate in in_work.gates:
+            try:
+                in_work.gates[gate] = await self._work.gates.still(gate, header, in_work.message.value or b"")
+            except Exception as error:  # the frame goes on
+                self._mishaps.note("a gate could not look at a frame", f"{in_work.message.place}: {error}")
 
     def _read(self, message: Message) -> InWork:
         try:

@@ -32,10 +32,13 @@ class QueryWork:
     """The same query as it was before: its results come first."""
     met: set[str] = field(default_factory=set)
     """Streams whose state it has gone on with."""
+    told: set[str] = field(default_factory=set)
+    """Streams whose past its events know."""
 
     def forget(self, stream: str) -> None:
         """Drop the state of a stream."""
         self.met.discard(stream)
+        self.told.discard(stream)
         self.analyser.forget(stream)
         self.derive.forget(stream)
         self.state_store.forget(stream)

@@ -36,8 +36,10 @@ class InWork:
     """How many queries it waits for."""
     letters: set[str] = field(default_factory=set)
     """The topics that have a dead letter of it: one is enough, whichever query it fails in."""
-    still: dict[Thinning, asyncio.Future[bool]] = field(default_factory=dict)
-    """Whether nothing moves in it: for queries that thin its stream alike the same, at the same moment."""
+    gates: dict[Thinning, bool] = field(default_factory=dict)
+    """The gates that look at the frame, and whether nothing moves in it."""
+    looked: asyncio.Task[None] | None = None
+    """Ends when they have looked at it, or at one before it on its stream; None: there is nothing to wait for."""
 
 
 class QueryWindow:
@@ -66,10 +68,11 @@ class QueryWindow:
         is_new = stream not in query.met
         query.met.add(stream)
         for result in query.resume.recent(stream):
-            if is_new:
+            if stream not in query.told:
                 self._dispatch.events(result)  # its events were published before: only the resulting state matters
             self._work.missing.before(result.id)
             query.sampling.before(result)
+        query.told.add(stream)
         if is_new:
             query.state_store.restore(stream)
 
@@ -97,6 +100,8 @@ class QueryWindow:
                 return _now(Answer())
             if (why := self._query.sampling.leaves_out(header)) is not None:
                 return _now(self._left_out(header, why))
+            if (gate := self._query.sampling.gated(header.stream)) is not None:
+                in_work.gates[gate] = False
         except Exception as error:
             return _now(self._unexpected(message, header, error))
         return self._answer(in_work, header)
@@ -111,12 +116,11 @@ class QueryWindow:
             return self._unexpected(message, header, error)
 
     async def _still(self, in_work: InWork, header: FrameHeader) -> bool:
-        if (thinning := self._query.sampling.gated(header.stream)) is None:
-            return False
-        if thinning not in in_work.still:
-            looking = self._work.gates.still(thinning, header, in_work.message.value or b"")
-            in_work.still[thinning] = asyncio.ensure_future(looking)
-        return await asyncio.shield(in_work.still[thinning])
+        """Whether the query's gate holds the frame back. Queries wait for each other's gates: they set out together."""
+        if in_work.looked is not None:
+            await in_work.looked
+        own = self._query.sampling.gated(header.stream)
+        return own is not None and in_work.gates.get(own, False)
 
     def _left_out(self, header: FrameHeader, why: LeftOut) -> Answer:
         """Nothing is published for a frame that the query does not ask for; it is counted."""

@@ -123,14 +123,14 @@ def _grouped(nodes: Sequence[DagNode]) -> tuple[tuple[DagNode, ...], ...]:
     """The nodes in their order; each is in the group of those before it where it depends on none of them."""
     by_name, groups = {node.name: node for node in nodes}, list[list[DagNode]]()
     for node in nodes:
-        if groups and not any(_depends(node, before, by_name) for before in groups[-1]):
+        if groups and not any(depends(node, before, by_name) for before in groups[-1]):
             groups[-1].append(node)
         else:
             groups.append([node])
     return tuple(map(tuple, groups))
 
 
-def _depends(node: DagNode, before: DagNode, by_name: Mapping[str, DagNode]) -> bool:
+def depends(node: DagNode, before: DagNode, by_name: Mapping[str, DagNode]) -> bool:
     """Whether a node takes from one before it, or may read what that one notes on the objects of both.
 
     A recogniser reads tracks; what operators of the user's read and note is not known.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from operators.wire.schema import FleetPlacement
 from pipelines.assembly.engine import FleetTools
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.nodes import NodeSpec
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.schedule.process_meter import ProcessMeter
@@ -52,10 +52,10 @@ def rates_of(placement: FleetPlacement) -> dict[str, dict[str, float]]:
     return {model: dict(rates) for model, rates in found.items()}
 
 
-def alternatives(wanted: CompiledQuery) -> dict[str, list[str]]:
-    """By remote model of a query, under its name at the backend: the other models of its nodes."""
+def alternatives(nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
+    """By remote model of these nodes, under its name at the backend: the other models of its nodes."""
     found: dict[str, dict[str, None]] = {}
-    for node in wanted.query.nodes:
+    for node in nodes:
         served = {name: placed(name) for name in node.models if not is_endpoint(name)}
         for name, (model, backend) in served.items():
             if backend is not None:

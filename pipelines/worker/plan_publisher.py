@@ -58,7 +58,7 @@ class PlanPublisher:
         self._news.clear()
 
     def _outgoing(self, plan: StreamPlan) -> Outgoing:
-        return Outgoing(self.topic, plan.stream.encode(), to_json(plan), plan.at.timestamp())
+        return Outgoing(self.topic, f"{plan.query}/{plan.stream}".encode(), to_json(plan), plan.at.timestamp())
 
 
 def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]]:

@@ -1,41 +1,38 @@
-"""One worker process: a query's executor on the frames topic, with all that is published beside its results."""
+"""One worker process: the executors of its queries on the frames topic, with all that is published beside results."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from operators.observer import Observers
-from pipelines.assembly.engine import FleetTools
-from pipelines.assembly.parts import Setting, assembled, lifecycles
-from pipelines.kafka.topics import TopicsConfig
+from pipelines.assembly.parts import Setting
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
-from pipelines.partition.dispatch import TopicNames
-from pipelines.partition.sampling import thinned
-from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import (
     end_when_the_loop_hangs,
     end_within,
     stop_loop_on_signals,
     stop_when_hung,
 )
-from pipelines.query.compiled import CompiledQuery
-from pipelines.query.query_file import Query
+from pipelines.process.tasks import meanwhile
 from pipelines.schedule.names import process_name
 from pipelines.schedule.worker_side import WorkerSide, alternatives
 from pipelines.settings import BrokerSettings
-from pipelines.worker.duties import Duties
-from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.following import Following
+from pipelines.worker.open_queries import OpenQueries
+from pipelines.worker.query_files import QueryFiles
 from pipelines.worker.roster import Roster
+from pipelines.worker.shared.common import Common
 from pipelines.worker.worker import WorkerConfig, run_worker
 
 if TYPE_CHECKING:
     from pipelines.observe.station import Station
-    from pipelines.worker.adapt.link import Link
 
 
 ENDING_S = 60
@@ -44,29 +41,60 @@ ENDING_S = 60
 
 async def work(
     config: WorkerConfig,
-    wanted: CompiledQuery,
-    topics: TopicsConfig,
+    files: QueryFiles,
     listen: Listen | None = None,
     adapted_at: BrokerSettings | None = None,
 ) -> None:
-    """Analyse the frames topic until a signal comes; ``topics``: where its messages go.
+    """Analyse the frames topic for the queries in these files until a signal comes.
 
     ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
     that trains for this one; None: this one trains itself.
     """
     with recorders(config.record) as recording:
         station = _station(listen, recording)
-        fleet = WorkerSide(process_name(), alternatives(wanted))
+        first = [wanted for _, _, wanted in files.first]
+        fleet = WorkerSide(process_name(), alternatives([node for each in first for node in each.query.nodes]))
         watching = [*recording, *(station.observers if station else ()), fleet.meter]
         observers = Observers([config.observers, *watching])
-        final_steps = [each.take for each in recording]
-        config = replace(config, observers=observers, final_steps=final_steps, ending=partial(end_within, ENDING_S))
+        config = replace(config, observers=observers, ending=partial(end_within, ENDING_S))
+        # Audits that wait at the end are given up: nobody would hear what they find.
+        setting = Setting([each.take for each in recording], observers=observers, fleet=fleet.tools)
+        topics = first[0].query.publish.topics.with_prefix(config.topics_prefix)
         async with (
-            _linked(config, wanted.query, topics, adapted_at) as link,
             station.open() if station else nullcontext(),
             fleet.linked(config.transport.settings, topics),
+            Common(files.known, setting) as common,
         ):
-            await _work(config, wanted, topics, WorkerExtras(fleet.tools, link, station))
+            queries = OpenQueries(config, common, adapted_at)
+            if station is not None:
+                station.knows(queries.plans)
+            following = Following(files, queries)
+            try:
+                await following.open()
+                followed = _followed(following) if files.follows else nullcontext()
+                await _work(config, queries.roster, followed, common.networks.hung)
+            finally:
+                await queries.close()
+
+
+async def _work(
+    config: WorkerConfig, roster: Roster, following: AbstractAsyncContextManager[None], hung: asyncio.Event
+) -> None:
+    with stop_loop_on_signals() as stop:
+        async with stop_when_hung(hung, stop), end_when_the_loop_hangs(config.ends_after_s), following:
+            await run_worker(config, roster, stop=stop)
+
+
+@asynccontextmanager
+async def _followed(following: Following) -> AsyncIterator[None]:
+    """Look at the files while the block runs, at once on SIGHUP."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGHUP, asked.set)
+    try:
+        async with meanwhile(following.run(asked)):
+            yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
 
 
 def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:
@@ -79,50 +107,3 @@ def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | 
     for recorder in recording:
         station.evidence(recorder)
     return station
-
-
-@asynccontextmanager
-async def _linked(
-    config: WorkerConfig, query: Query, topics: TopicsConfig, adapted_at: BrokerSettings | None
-) -> AsyncIterator[Link | None]:
-    """The link to the adaptation worker, while the block runs."""
-    if adapted_at is None:
-        yield None
-        return
-    from pipelines.worker.adapt.link import Link
-    from pipelines.worker.adapt.running_link import running
-
-    link = Link(query.name)
-    async with running(link, adapted_at, topics, config.give_up_s):
-        yield link
-
-
-class WorkerExtras(NamedTuple):
-    """A worker's parts beside its query."""
-
-    fleet: FleetTools
-    link: Link | None
-    """To the adaptation worker."""
-    station: Station | None
-
-
-async def _work(config: WorkerConfig, wanted: CompiledQuery, topics: TopicsConfig, beside: WorkerExtras) -> None:
-    # Audits that wait at the end are given up: nobody would hear what they find.
-    setting = Setting(config.final_steps, observers=config.observers, elsewhere=beside.link, fleet=beside.fleet)
-    async with assembled(wanted, setting) as parts:
-        if beside.station is not None:
-            beside.station.knows(parts.shortcuts.plans)
-        with stop_loop_on_signals() as stop:
-            plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
-            state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
-            derive = lifecycles(wanted.query, config.observers)
-            duties = Duties(
-                wanted.query.name, names(topics), parts.executor, derive, plans, state, thinned(wanted.query)
-            )
-            async with stop_when_hung(parts.hung, stop), end_when_the_loop_hangs(config.ends_after_s):
-                await run_worker(config, Roster([duties]), stop=stop)
-
-
-def names(topics: TopicsConfig) -> TopicNames:
-    """The topics that a worker reads and writes."""
-    return TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq")))

@@ -63,6 +63,7 @@ class QueryLives:
         self.queries.put(work)
         if before is not None:
             await self._leave(before)
+            work.after = None
         await self._publish_beside(duties)
 
     async def withdraw(self, name: str) -> None:
@@ -94,5 +95,16 @@ class QueryLives:
         name, topics, state = duties.query, duties.topics, duties.state
         resume = self._transport.resume(name, topics.results, lambda: self._app.producer.flush())
         store = NoStateStore() if state is None else self._transport.state(name, state, self.publisher)
-        sampling = FrameSampling(duties.thinned)
-        return QueryWork(name, duties.analyser, topics, resume, duties.derive, store, sampling, duties.streams, after)
+        told = after.told if after is not None and after.derive is duties.derive else ()
+        return QueryWork(
+            name,
+            duties.analyser,
+            topics,
+            resume,
+            duties.derive,
+            store,
+            FrameSampling(duties.thinned),
+            duties.streams,
+            after,
+            told=set(told),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.fetches import PartitionLost
-from pipelines.execute.surroundings import FinalStep
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
 from pipelines.health.worker_health import WorkerHealth
@@ -64,15 +63,14 @@ class WorkerConfig:
     """Time without a heartbeat after which other workers take the partitions over."""
     prefix: str = "sluice."
     """Prefix of the topics and the group: the same query on other topics has a group of its own."""
-
+    topics_prefix: str | None = None
+    """The prefix in place of that which queries say; None: theirs."""
     bounds: StreamBounds = field(default_factory=StreamBounds)
     observers: Observers = UNOBSERVED
     window: int = WINDOW
     """Frames of one partition in work at which it is no longer fetched from."""
     record: Recording | None = None
     """Frames and results around events and disagreements that are kept on disk."""
-    final_steps: Sequence[FinalStep] = ()
-    """Who else gets every analysed frame."""
 
     @property
     def group(self) -> str:

@@ -75,12 +75,12 @@ class PlanCollector(Collector):
         self.plans: Sequence[StreamPlan] = ()
 
     def collect(self) -> Iterator[Metric]:
-        found = defaultdict[Family, list[tuple[tuple[str, ...], float]]](list)
+        found = defaultdict[Family, dict[tuple[str, ...], float]](dict)  # queries that share a node tell it each
         for plan in self.plans[: self._most]:
             for node in plan.nodes:
                 for family, labels, value in _samples(plan.stream, node):
-                    found[family].append((labels, value))
-        return (metric(family, found[family]) for family in STANDING)
+                    found[family][labels] = value
+        return (metric(family, found[family].items()) for family in STANDING)
 
 
 def _samples(stream: str, node: NodePlan) -> Iterator[Sample]:

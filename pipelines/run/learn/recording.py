@@ -104,5 +104,5 @@ async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[st
         await make_ready(operators[name])
     query = wanted.query
     unhurried = [stream.id for stream in query.streams]
-    limits = Limits(dict.fromkeys(unhurried, "block"), frame_room(query), unhurried=unhurried)
+    limits = Limits(dict.fromkeys(unhurried, "block"), frame_room([query]), unhurried=unhurried)
     return Executor(wanted.dag, operators, FirstListed(), limits, ALONE)

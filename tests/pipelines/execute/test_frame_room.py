@@ -116,5 +116,5 @@ async def test_frames_are_no_larger_than_capture_would_send(
 ) -> None:
     header = msgspec.structs.replace(jpeg(stream)[0], width=width, height=height)
     with pytest.raises(FrameError, match="max_width") if refused else nullcontext():
-        async with frame_room(query).taken(header):
+        async with frame_room([query]).taken(header):
             pass

@@ -54,9 +54,8 @@ class Bench:
     def partition(self) -> Partition:
         self.open.set()
         publisher = Publisher(self.send, AT_ONCE)
-        query = QueryWork(
-            "query", self.analyser, TOPICS, self.resume, self.derive, sampling=self.sampling, met=self.met
-        )
+        known = {"met": self.met, "told": {*self.met}}
+        query = QueryWork("query", self.analyser, TOPICS, self.resume, self.derive, sampling=self.sampling, **known)
         work = SharedParts("frames", publisher, Queries([query]), observer=self.observer, missing=self.missing)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.partition.dispatch import TopicNames
@@ -194,3 +196,29 @@ def test_a_stream_is_wanted_by_those_that_list_it_or_none_and_by_all_where_nobod
     assert [each.name for each in Queries([gate, yard]).of("other")] == ["gate", "yard"]
     assert [each.name for each in Queries([gate]).of("other")] == ["gate"]
     assert Queries().of("gate") == []
+
+
+async def test_queries_set_out_together_and_in_order_where_one_has_a_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Order(CountingAnalyser):
+        async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+            submitted.append((self.query, header.seq))
+            return await super().submit(header, load)
+
+    async def still(self: object, thinning: Thinning, header: FrameHeader, data: bytes) -> bool:
+        await asyncio.sleep(0.02 if header.seq == 0 else 0)
+        return header.seq == 10
+
+    monkeypatch.setattr("pipelines.partition.motion_gates.MotionGates.still", still)
+    submitted: list[tuple[str, int]] = []
+    gated = work("gated", sampling=FrameSampling({"cam": Thinning(5.0, motion_gate=True)}))
+    plain = work("plain")
+    gated.analyser, plain.analyser = Order("gated"), Order("plain")
+    bench = Bench(gated, plain)
+    for offset in range(15):
+        bench.partition.take(message(offset))
+    await until(lambda: len(bench.acknowledged) == 15)
+    await bench.partition.stop(1)
+    assert [seq for query, seq in submitted if query == "plain"] == list(range(15))
+    together = [submitted.index(("plain", seq)) - submitted.index(("gated", seq)) for seq in (0, 5)]
+    assert together == [1, 1], "frames that both want are asked for by both before anything else"
+    assert [seq for query, seq in submitted if query == "gated"] == [0, 5]

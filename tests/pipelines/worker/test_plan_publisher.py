@@ -81,7 +81,7 @@ async def test_each_stream_has_its_message_and_only_news_are_told() -> None:
         assert len(topic.stored) == 2
         node.found["yard"] = plan(answers=7)
         await topic.until(3)
-    assert [key for key, _ in topic.stored] == ["gate", "yard", "yard"]
+    assert [key for key, _ in topic.stored] == ["vehicles/gate", "vehicles/yard", "vehicles/yard"]
     message = topic.stored[2][1]
     assert (message["schema"], message["stream"], message["query"]) == ("sluice.plan/1", "yard", "vehicles")
     assert message["nodes"] == [msgspec.to_builtins(plan(answers=7))]
@@ -124,7 +124,7 @@ async def test_a_stream_that_came_back_is_told_of_again() -> None:
             shortcuts.news.notify()
             await topic.until(count)
             await turns()
-    assert [key for key, _ in topic.stored] == ["yard", "yard"]
+    assert [key for key, _ in topic.stored] == ["vehicles/yard", "vehicles/yard"]
 
 
 async def test_a_topic_that_may_not_be_written_to_is_told_of_and_disturbs_nothing(

@@ -1,0 +1,80 @@
+"""Follows the files of a worker's queries while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+from pipelines.worker.open_queries import OpenQueries
+from pipelines.worker.query_files import QueryFiles
+from serving.errors import SluiceError
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 2.0
+"""Time between two looks at the files."""
+
+
+class Following:
+    """Has files taken that are new or have changed, and queries withdrawn whose files are gone.
+
+    A file that cannot be taken is told in one line, once, and what ran before runs on.
+    """
+
+    def __init__(self, files: QueryFiles, queries: OpenQueries) -> None:
+        self._files, self._queries = files, queries
+        self._seen: dict[Path, bytes] = {}
+        """The content of each file that was taken or refused."""
+        self._gone: set[Path] = set()
+        """Files that were not there at the last look: one that is being replaced may be away for a moment."""
+
+    async def open(self) -> None:
+        """Take all files; raises what is wrong with the first that cannot be taken."""
+        for path, content, wanted in self._files.first:
+            await self._queries.take(path, wanted)
+            self._seen[path] = content
+
+    async def run(self, asked: asyncio.Event, every_s: float = EVERY_S) -> None:
+        """Look now and then, and at once when ``asked``."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(every_s):
+                    await asked.wait()
+            asked.clear()
+            await self.look()
+
+    async def look(self) -> None:
+        """Take what is new or has changed, then withdraw what is gone."""
+        contents = await asyncio.to_thread(self._files.contents)
+        for path in [path for path, content in contents.items() if self._seen.get(path) != content]:
+            self._seen[path] = contents[path]
+            await self._take(path)
+        absent = self._queries.files.keys() - contents.keys()
+        for path in absent & self._gone:
+            self._seen.pop(path, None)
+            await self._withdraw(path)
+        self._gone = absent
+
+    async def _take(self, path: Path) -> None:
+        try:
+            wanted = await asyncio.to_thread(self._files.read, path)
+            await self._queries.take(path, wanted)
+        except SluiceError as error:
+            runs = self._queries.files.get(path)
+            after = "it does not run" if runs is None else f"query {runs} runs on as it was"
+            why = "; ".join(str(error).splitlines())
+            log.error("a query was refused, %s: %s", after, why if str(path) in why else f"{path}: {why}")
+            return
+        except Exception as error:  # whatever happens with one query, the others are followed
+            log.error("%s: it was not taken: %s: %s", path, type(error).__name__, error)
+            return
+        log.info("%s: query %s runs as the file says now", path, wanted.query.name)
+
+    async def _withdraw(self, path: Path) -> None:
+        name = self._queries.files[path]
+        await self._queries.withdraw(name)
+        log.info("%s is gone: query %s was withdrawn", path, name)
+        if not self._queries.files:
+            log.warning("no query is left: frames pass unanswered until there is one")

@@ -1,0 +1,151 @@
+"""The queries of a worker, by their files: opened from a file, changed as it changes, withdrawn when it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from operators.wire.schema import StreamPlan
+from pipelines.assembly.parts import lifecycles
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.sampling import thinned
+from pipelines.partition.stream_state import StateConfig
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.nodes import NOTHING_LEARNS
+from pipelines.query.query_file import Query
+from pipelines.settings import BrokerSettings
+from pipelines.worker.duties import Duties
+from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.roster import Roster
+from pipelines.worker.shared.common import Common, OpenQuery
+from pipelines.worker.worker import WorkerConfig
+from serving.errors import BadInput
+
+if TYPE_CHECKING:
+    from pipelines.worker.adapt.link import Link
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A query that runs, and the file that it comes from."""
+
+    path: Path
+    open: OpenQuery
+    duties: Duties
+    beside: AsyncExitStack
+    """Its link to the adaptation worker."""
+
+
+class OpenQueries:
+    """Opens one at a time; the others run on meanwhile."""
+
+    def __init__(self, config: WorkerConfig, common: Common, adapted_at: BrokerSettings | None = None) -> None:
+        """``adapted_at``: the broker of the adaptation worker that trains for them; None: they train by themselves."""
+        self._config, self._common, self._adapted_at = config, common, adapted_at
+        self.roster = Roster([])
+        self._held: dict[str, _Held] = {}
+        """By the query's name."""
+
+    def plans(self, at: datetime) -> list[StreamPlan]:
+        """How streams stand with the shortcuts of all queries."""
+        return [plan for each in self._held.values() for plan in each.open.parts.shortcuts.plans(at)]
+
+    @property
+    def files(self) -> Mapping[Path, str]:
+        """The files of the queries that run, with the queries' names."""
+        return {each.path: name for name, each in self._held.items()}
+
+    async def take(self, path: Path, wanted: CompiledQuery) -> None:
+        """Run a query from the next frame on, in place of that which its file held before.
+
+        Raises BadInput, or another SluiceError, where it cannot run; what ran before then runs on.
+        """
+        name = wanted.query.name
+        before = self._held.get(name)
+        if before is not None and before.path != path:
+            raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
+        held = await self._opened(path, wanted, before)
+        self._held[name] = held
+        await self.roster.put(held.duties)
+        if before is not None:
+            await self._closed(before)
+        for other in [each for each in self._held.values() if each.path == path and each is not held]:
+            await self.withdraw(other.duties.query)
+
+    async def withdraw(self, name: str) -> None:
+        """Run a query no more, once the frames that it has in work have their results."""
+        held = self._held.pop(name)
+        await self.roster.withdraw(name)
+        await self._closed(held)
+
+    async def close(self) -> None:
+        """Close what is beside them."""
+        for each in self._held.values():
+            await each.beside.aclose()
+
+    async def _opened(self, path: Path, wanted: CompiledQuery, before: _Held | None) -> _Held:
+        topics = self._topics_of(path, wanted)
+        async with AsyncExitStack() as beside:
+            link = await self._linked(beside, path, wanted, topics)
+            found = await self._common.open(wanted, link)
+            shortcuts = found.parts.shortcuts
+            state = StateConfig(topics.name("state"), shortcuts.nodes, shortcuts.news.listen())
+            duties = Duties(
+                query=wanted.query.name,
+                topics=names(topics),
+                analyser=found.parts.executor,
+                derive=self._derive(wanted, before),
+                plans=PlanPublisher(shortcuts, topics.name("plans")),
+                state=state,
+                thinned=thinned(wanted.query),
+                streams=frozenset(stream.id for stream in wanted.query.streams),
+            )
+            return _Held(path, found, duties, beside.pop_all())
+
+    async def _closed(self, held: _Held) -> None:
+        await self._common.close(held.open)
+        await held.beside.aclose()
+
+    def _topics_of(self, path: Path, wanted: CompiledQuery) -> TopicsConfig:
+        topics = wanted.query.publish.topics.with_prefix(self._config.topics_prefix)
+        if (frames := topics.name("frames")) != self._config.frames:
+            raise BadInput(
+                f"{path}: publish.topics.prefix: it reads {frames}, and this worker reads {self._config.frames}: give "
+                "its queries one prefix, or start another worker"
+            )
+        return topics
+
+    async def _linked(
+        self, beside: AsyncExitStack, path: Path, wanted: CompiledQuery, topics: TopicsConfig
+    ) -> Link | None:
+        """The link to the adaptation worker, if there is one."""
+        if self._adapted_at is None:
+            return None
+        if not wanted.query.learns:
+            raise BadInput(f"--adapt: {path}: {NOTHING_LEARNS}, or leave --adapt out")
+        from pipelines.worker.adapt.link import Link
+        from pipelines.worker.adapt.running_link import running
+
+        link = Link(wanted.query.name)
+        await beside.enter_async_context(running(link, self._adapted_at, topics, self._config.give_up_s))
+        return link
+
+    def _derive(self, wanted: CompiledQuery, before: _Held | None) -> Derive:
+        """Makes events of results; where a change leaves them as they were, they go on."""
+        if before is not None and _of_events(before.open.wanted.query) == _of_events(wanted.query):
+            return before.duties.derive
+        return lifecycles(wanted.query, self._config.observers)
+
+
+def names(topics: TopicsConfig) -> TopicNames:
+    """The topics that a worker reads and writes."""
+    return TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq")))
+
+
+def _of_events(query: Query) -> tuple[object, ...]:
+    return query.publish.events, query.zones, query.lines

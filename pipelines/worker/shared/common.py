@@ -1,0 +1,159 @@
+"""The things that the queries of one process have in common: networks, lanes, and the nodes that are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from operators.base import Operator, make_ready, shared_part
+from operators.detect.zoned import Zoned
+from pipelines.assembly.node import node
+from pipelines.assembly.parts import Household, Parts, Setting, executing, frame_room, housed
+from pipelines.assembly.registry import ShortcutNode
+from pipelines.environment import backend
+from pipelines.execute.lanes import Lanes
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import DagNode
+from pipelines.query.nodes import DetectNode
+from pipelines.worker.shared.borrowed_node import BorrowedNode
+from pipelines.worker.shared.identities import identities
+from serving.catalogue.lookup import Catalogue
+from serving.variants.variant import ANYWHERE, placed
+
+if TYPE_CHECKING:
+    from cache_adapt.adaptation.elsewhere import Elsewhere
+    from serving.backend import Backend
+
+
+@dataclass(eq=False)
+class CommonNode:
+    """An operator, and the queries that use it."""
+
+    operator: Operator
+    shortcuts: Mapping[str, ShortcutNode]
+    """Its shortcuts, by their names in the registry of the query that has built it."""
+    builder: OpenQuery
+    users: set[OpenQuery] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class OpenQuery:
+    """A query whose executor is ready for frames."""
+
+    wanted: CompiledQuery
+    house: Household
+    housing: AsyncExitStack
+    """Ends when nobody uses a node any more that was built in the house."""
+    working: AsyncExitStack
+    """Ends with the query."""
+    nodes: list[CommonNode] = field(default_factory=list)
+    parts: Parts = field(init=False)
+
+
+class Common:
+    """Opens queries and closes them, one at a time; what is left of them runs on."""
+
+    def __init__(self, known: Catalogue, setting: Setting) -> None:
+        """``setting``: that of every query."""
+        self.networks: Backend = backend(known, setting.observers)
+        self.lanes = Lanes(setting.clock, frame_room([]))
+        self._setting = replace(setting, local=self.networks, lanes=self.lanes)
+        self._nodes: dict[str, CommonNode] = {}
+        """By what their answers depend on."""
+        self._open: list[OpenQuery] = []
+        self._lenders: list[OpenQuery] = []
+        """Queries that are closed, but others use nodes that were built for them."""
+
+    async def __aenter__(self) -> Common:
+        await self.networks.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for each in [*self._open, *self._lenders]:
+            await each.working.aclose()
+        for each in [*self._open, *self._lenders]:
+            await each.housing.aclose()
+        await self.networks.stop()
+
+    async def open(self, wanted: CompiledQuery, elsewhere: Elsewhere | None = None) -> OpenQuery:
+        """Load a query's networks and make it ready, with the nodes that are open already; raises BadInput."""
+        setting = replace(self._setting, elsewhere=elsewhere)
+        async with AsyncExitStack() as housing, AsyncExitStack() as working:
+            house = await housing.enter_async_context(housed(wanted, setting))
+            found = OpenQuery(wanted, house, housing, working)
+            operators = await self._operators(found)
+            found.parts = await working.enter_async_context(executing(wanted, setting, house, operators))
+            found.housing, found.working = housing.pop_all(), working.pop_all()
+        for each in found.nodes:
+            each.users.add(found)
+        self._open.append(found)
+        self._make_room()
+        return found
+
+    async def close(self, query: OpenQuery) -> None:
+        """Close a query that has no frame in work, all of its nodes that no other uses, and what only those used."""
+        self._open.remove(query)
+        self._make_room()
+        await query.working.aclose()
+        self._lenders.append(query)
+        for each in query.nodes:
+            each.users.remove(query)
+            if not each.users:
+                await self._end(each)
+        lent = {common.builder for other in self._open for common in other.nodes}
+        for lender in [each for each in self._lenders if each not in lent]:
+            self._lenders.remove(lender)
+            await lender.housing.aclose()
+        for model in _networks(query) - {model for other in self._open for model in _networks(other)}:
+            await self.networks.unload(model)
+
+    async def _operators(self, query: OpenQuery) -> Mapping[str, Operator]:
+        """By node; those that are there already, and new ones, which are kept for others once all are ready."""
+        same, operators, built = identities(query.wanted), dict[str, Operator](), dict[str, CommonNode]()
+        for each in query.wanted.dag.nodes:
+            shared = self._nodes.get(same.get(each.name, ""))
+            if shared is None:
+                operators[each.name], shared = _built(each, query)
+                built[same.get(each.name, f"only {each.name} of {id(query)}")] = shared
+            else:
+                operators[each.name] = _borrowed(each, shared, query)
+            query.nodes.append(shared)
+        for common in built.values():
+            await make_ready(common.operator)
+        self._nodes |= built
+        return operators
+
+    async def _end(self, common: CommonNode) -> None:
+        """Give up what an operator does in the background, and forget it."""
+        self._nodes = {identity: each for identity, each in self._nodes.items() if each is not common}
+        for name, shortcut in common.shortcuts.items():
+            del common.builder.house.shortcuts.nodes[name]
+            await shortcut.close(0.0)
+
+    def _make_room(self) -> None:
+        """Frames may be as large as the queries that are open allow."""
+        self.lanes.room = frame_room([each.wanted.query for each in self._open], self.lanes.room.budget)
+
+
+def _built(each: DagNode, query: OpenQuery) -> tuple[Operator, CommonNode]:
+    known = query.house.shortcuts.nodes
+    before = set(known)
+    operator = node(each.spec, query.house.environment.at(each.name))
+    shortcuts = {name: shortcut for name, shortcut in known.items() if name not in before}
+    return operator, CommonNode(shared_part(operator), shortcuts, query)
+
+
+def _borrowed(each: DagNode, common: CommonNode, query: OpenQuery) -> Operator:
+    """The operator with what the query adds to it."""
+    for name, shortcut in common.shortcuts.items():
+        query.house.shortcuts.nodes[name] = BorrowedNode(shortcut)
+    zones = query.house.environment.zones
+    return Zoned(common.operator, zones) if zones and isinstance(each.spec, DetectNode) else common.operator
+
+
+def _networks(query: OpenQuery) -> set[str]:
+    """The models of a query that may be run in this process."""
+    named = (placed(model) for each in query.wanted.dag.nodes for model in each.models)
+    return {model for model, backend in named if backend in (None, ANYWHERE)}

@@ -1,0 +1,96 @@
+"""Queries of one process: what they have in common is opened once, and closed with the last that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from operators.detect.zoned import Zoned
+from operators.testing import make_frame
+from pipelines.assembly.parts import Setting
+from pipelines.environment import catalogue
+from pipelines.query.compiled import compiled
+from pipelines.query.query_file import Query
+from pipelines.worker.shared.borrowed_node import BorrowedNode
+from pipelines.worker.shared.common import Common, OpenQuery
+from serving.errors import SluiceError
+
+KNOWN = catalogue([])
+DETECT = {"name": "detect", "task": "detect", "model": "motion"}
+TRACK = {"name": "track", "task": "track", "input": "detect"}
+TYPE = {"name": "type", "task": "recognise", "input": "track", "model": "vehicle-type"}
+COLOUR = {"name": "colour", "task": "recognise", "input": "track", "model": "vehicle-colour"}
+GATE = {"name": "gate", "polygon": [[0, 0], [1, 0], [1, 1]]}
+
+
+async def opened(common: Common, name: str, *nodes: Mapping[str, Any], **more: Any) -> OpenQuery:
+    said = {"version": 1, "name": name, "slo_ms": 60_000, "nodes": list(nodes), **more}
+    return await common.open(compiled(Query.model_validate(said), KNOWN))
+
+
+async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_names_it() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK, TYPE)
+        second = await opened(common, "b", DETECT, TRACK, TYPE, COLOUR)
+        assert [one is other for one, other in zip(first.nodes, second.nodes, strict=False)] == [True] * 3
+        assert common.networks.is_loaded("vehicle-colour")
+        await common.close(second)
+        assert not common.networks.is_loaded("vehicle-colour")
+        assert common.networks.is_loaded("vehicle-type")
+        await common.close(first)
+        assert not common.networks.is_loaded("vehicle-type")
+
+
+async def test_a_node_outlives_the_query_it_was_built_for_as_long_as_another_uses_it() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK, TYPE)
+        second = await opened(common, "b", DETECT, TRACK, TYPE)
+        assert isinstance(second.parts.shortcuts.nodes["type"], BorrowedNode)
+        await common.close(first)
+        frame = make_frame()
+        result = await second.parts.executor.submit(frame.header, lambda: frame)
+        assert result.outcome == "analysed"
+        third = await opened(common, "a", DETECT, TRACK, TYPE)
+        assert third.nodes == second.nodes
+        await common.close(second)
+        await common.close(third)
+        fourth = await opened(common, "a", DETECT, TRACK, TYPE)
+        assert not {*fourth.nodes} & {*third.nodes}, "what nobody uses is forgotten"
+
+
+async def test_each_query_adds_its_own_zones_to_what_a_shared_detector_finds() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        plain = await opened(common, "a", DETECT)
+        zoned = await opened(common, "b", DETECT, zones=[GATE])
+        assert plain.nodes == zoned.nodes
+        assert not isinstance(plain.nodes[0].operator, Zoned)
+
+
+async def test_frames_may_be_as_large_as_the_query_that_allows_most() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        await opened(common, "a", DETECT, streams=[{"uri": "a.mp4", "id": "cam", "max_width": 640}])
+        wide = await opened(common, "b", DETECT, streams=[{"uri": "a.mp4", "id": "cam", "max_width": 3840}])
+        assert common.lanes.room.max_widths == {"cam": 3840}
+        await common.close(wide)
+        assert common.lanes.room.max_widths == {"cam": 640}
+
+
+async def test_a_query_that_cannot_be_opened_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(self: object, model: str) -> float:
+        raise SluiceError(f"{model} is damaged")
+
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK)
+        with monkeypatch.context() as patched:
+            patched.setattr("serving.backend.Backend.load", refuse)
+            with pytest.raises(SluiceError, match="is damaged"):
+                await opened(common, "b", DETECT, TRACK, TYPE)
+        again = await opened(common, "b", DETECT, TRACK, TYPE)
+        assert again.nodes[:2] == first.nodes
+        frames = [make_frame(seq=seq) for seq in range(2)]
+        each = [first.parts.executor, again.parts.executor]
+        found = await asyncio.gather(*(to.submit(frame.header, lambda f=frame: f) for frame in frames for to in each))
+        assert {result.outcome for result in found} == {"analysed"}
