@@ -25,6 +25,7 @@ COMMANDS = {
     "capture": "Decode and sample cameras or files into the frames topic.",
     "worker": "Analyse the frames topic and publish results.",
     "adapt": "Train on what the workers of a query see, for all of them.",
+    "schedule": "Say which backend serves what, and how many there should be.",
     "backend": "Serve networks to workers and clients on other machines.",
     "watch": "Show results as they arrive.",
     "serve": "Show all streams in a browser, live.",
@@ -49,6 +50,7 @@ ELSEWHERE = {
     "explain": "recorded.explain",
     "learn": "models.learn",
     "replay": "recorded.replay",
+    "schedule": "backend.schedule",
     "submit": "recorded.submit",
 }
 """Subcommands whose module is not called like them."""

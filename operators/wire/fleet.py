@@ -131,6 +131,7 @@ class PlacedSession(msgspec.Struct, kw_only=True, frozen=True):
     """By which it was placed; a hint."""
     duty_cycle_ms: SpanMs | None = None
     """The time in which each session of the backend runs one batch; a hint."""
+    priority: Priority = 0
 
 
 class BackendPlacement(msgspec.Struct, kw_only=True, frozen=True):

@@ -151,6 +151,19 @@ BACKEND_IN_FLIGHT = Family(
 )
 BACKEND_PICTURES = Family("sluice_backend_pictures_in_flight", "gauge", (), "Pictures of these requests.")
 
+FLEET_LEADS = Family("sluice_fleet_leads", "gauge", (), "1 for the scheduler that leads, 0 for others.")
+FLEET_WANTED = Family("sluice_fleet_wanted_backends", "gauge", ("device",), "Backends that there should be.")
+FLEET_HEEDED = Family(
+    "sluice_fleet_wanted_backends_heeded",
+    "gauge",
+    ("device",),
+    "The same, or the least more that an autoscaler heeds which ignores changes of a tenth.",
+)
+FLEET_RUNNING = Family("sluice_fleet_running_backends", "gauge", ("device",), "Backends that there are.")
+FLEET_WORKERS = Family("sluice_fleet_wanted_workers", "gauge", (), "Workers that there should be.")
+FLEET_EPOCH = Family("sluice_fleet_epoch", "gauge", (), "The number of the placement that holds.")
+FLEET_SHED = Family("sluice_fleet_shed_items", "gauge", (), "Items each second that no backend is placed for.")
+
 RECORDED = (
     *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, THINNED, LATE, LATENCY, STAGE, SLO),
     *(DETECTIONS, ANSWERS, AUDITS, TRAININGS),
@@ -163,3 +176,5 @@ EVIDENCE = (EVIDENCE_FRAMES, EVIDENCE_LOST, EVIDENCE_PASSED_OVER, EVIDENCE_BYTES
 """Both are looked up when Prometheus asks; evidence only where some is kept."""
 BACKEND = (BACKEND_REQUESTS, BACKEND_S, BACKEND_IN_FLIGHT, BACKEND_PICTURES)
 """Shown by a backend alone."""
+FLEET = (FLEET_LEADS, FLEET_WANTED, FLEET_HEEDED, FLEET_RUNNING, FLEET_WORKERS, FLEET_EPOCH, FLEET_SHED)
+"""Shown by a scheduler alone."""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import yaml
 
-from pipelines.observe.metrics.families import BACKEND, EVIDENCE, RECORDED, STANDING, Family
+from pipelines.observe.metrics.families import BACKEND, EVIDENCE, FLEET, RECORDED, STANDING, Family
 from pipelines.settings import METRICS_STREAMS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-FAMILIES = (*RECORDED, *STANDING, *EVIDENCE, *BACKEND)
+FAMILIES = (*RECORDED, *STANDING, *EVIDENCE, *BACKEND, *FLEET)
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana-dashboard.json").read_text(encoding="utf-8"))
 ALERTS = [
     rule

@@ -1,0 +1,99 @@
+"""Which of several schedulers leads: the one that the broker's group has given the placements' only partition."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from pipelines.kafka.options import client_options
+from pipelines.settings import BrokerSettings
+from serving.common.retrying import BROKER_BACKOFF
+
+log = logging.getLogger(__name__)
+
+SESSION_S = 6.0
+"""A leader that the broker has not heard of for so long is followed by another."""
+HEARTBEAT_S = 1.5
+POLL_MS = 500
+STOP_S = 3.0
+COUNTED_S = 60.0
+"""Seconds from one count of partitions to the next."""
+
+
+class Election(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Used from one event loop."""
+
+    def __init__(self, settings: BrokerSettings, topic: str, group: str, frames: str) -> None:
+        """``frames``: a topic whose partitions are counted."""
+        self._settings, self._topic, self._group, self._frames = settings, topic, group, frames
+        self.leads = False
+        self.terms = 0
+        """How often it has come to lead."""
+        self.partitions = 0
+        """Those of the topic of frames; 0 as long as nobody knows."""
+
+    async def run(self) -> None:
+        """Stand for election until this is cancelled."""
+        rng, failures = random.Random(), 0
+        while True:
+            began_s = time.monotonic()
+            try:
+                await self._stand()
+            except Exception as error:  # whatever the library raises
+                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
+                if failures <= 1:
+                    log.warning("cannot join group %s (%s): trying again", self._group, error)
+            self._ends("the connection to the broker has ended")
+            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+
+    async def _stand(self) -> None:
+        consumer = AIOKafkaConsumer(
+            **client_options(self._settings),
+            group_id=self._group,
+            partition_assignment_strategy=[StickyPartitionAssignor],  # who leads goes on to
+            enable_auto_commit=False,
+            auto_offset_reset="latest",
+            session_timeout_ms=round(SESSION_S * 1000),
+            heartbeat_interval_ms=round(HEARTBEAT_S * 1000),
+        )
+        consumer.subscribe([self._topic], listener=self)
+        await consumer.start()
+        try:
+            looked_s = -COUNTED_S
+            while True:
+                began_s = time.monotonic()
+                if began_s - looked_s > COUNTED_S:
+                    looked_s = began_s
+                    await consumer.topics()
+                    self.partitions = len(consumer.partitions_for_topic(self._frames) or ())
+                await consumer.getmany(timeout_ms=POLL_MS)
+                if time.monotonic() - began_s > SESSION_S:
+                    # It stood still: another one may lead by now, which the library is about to find out.
+                    log.warning("this scheduler stood still for more than %g s: it stands for election anew", SESSION_S)
+                    return
+        finally:
+            self.leads = False
+            with suppress(Exception):
+                async with asyncio.timeout(STOP_S):
+                    await consumer.stop()
+
+    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        if assigned and not self.leads:
+            self.leads, self.terms = True, self.terms + 1
+            log.info("this scheduler leads")
+
+    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
+        if revoked:
+            self._ends("the group is shared out anew")
+
+    def _ends(self, why: str) -> None:
+        if self.leads:
+            log.info("this scheduler does not lead any more: %s", why)
+        self.leads = False

@@ -1,0 +1,205 @@
+"""One epoch after the other: from the messages of a fleet to its next placement. Told the time; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from operators.wire import bounds
+from operators.wire.fleet import MOST_BACKENDS, MOST_DEVICE_KINDS, MOST_SESSIONS, MOST_SHED
+from operators.wire.schema import (
+    BackendPlacement,
+    FleetPlacement,
+    PlacedSession,
+    ProcessLoad,
+    ShedSession,
+    WantedBackends,
+)
+from pipelines.schedule.fleet_view import FleetView, Key, running
+from pipelines.schedule.steady import SteadyNumbers, SteadyRates
+from serving.autoscale.machines import wanted_workers
+from serving.autoscale.terms import AutoscaleTerms
+from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend
+from serving.placement.place import place
+from serving.placement.plan import BackendShare, FleetPlan, SessionShare
+
+WIRE = 0.9
+"""Share of a session's time that the backend has; the rest goes to calls."""
+UNBOUNDED_BYTES = 1 << 50
+"""The memory of a device that does not tell."""
+MOST_WORKERS = 10_000
+
+
+@dataclass(frozen=True)
+class EpochTerms:
+    """Terms that do not come from the fleet itself."""
+
+    kinds: Sequence[DeviceKind] = ()
+    """Kinds of machines that can be had, with their prices."""
+    frames_for_one: int = 100
+    """Frames that may wait for each worker."""
+    scaling: AutoscaleTerms = field(default_factory=AutoscaleTerms)
+
+
+@dataclass(frozen=True)
+class EpochStart:
+    """When an epoch begins."""
+
+    at: datetime
+    now_s: float
+    partitions: int = MOST_WORKERS
+    """Those of the frames: so many workers have something to do."""
+
+
+class Epochs:
+    """The plans of one scheduler."""
+
+    def __init__(self, view: FleetView, terms: EpochTerms, leader: str) -> None:
+        self._view, self._terms, self._leader = view, terms, leader
+        self._rates = SteadyRates()
+        self._numbers = SteadyNumbers(terms.scaling.release_s)
+        self._plan: FleetPlan | None = None
+        self._last: FleetPlacement | None = None
+        self._backends: list[str] = []
+
+    def follow(self, placement: FleetPlacement | None, now_s: float) -> None:
+        """Go on from a plan that another scheduler has made; None: there is none."""
+        kinds = {each.id: each.device for each in self._view.backends(now_s)}
+        self._last, self._plan = placement, None if placement is None else plan_of(placement, kinds)
+        self._numbers = SteadyNumbers(self._terms.scaling.release_s)
+        if placement is not None:
+            self._numbers.wanted({each.device: each.wanted for each in placement.wanted}, now_s)
+
+    def is_due(self, now_s: float) -> bool:
+        """Whether something has changed so much that the next epoch begins at once."""
+        there = [each.id for each in self._view.backends(now_s)]
+        return there != self._backends or self._rates.have_changed(self._view.asked(now_s))
+
+    def next(self, epoch: int, moment: EpochStart) -> FleetPlacement:
+        """The next placement."""
+        now_s = moment.now_s
+        backends = self._view.backends(now_s)[:MOST_BACKENDS]
+        self._backends = [each.id for each in backends]
+        planned = self._rates.planned(self._view.asked(now_s))
+        kinds = kinds_of(self._terms.kinds, backends)
+        fleet = Fleet(kinds, [FleetBackend(each.id, each.device) for each in backends])
+        profiles = {
+            model: {kind: profile for kind, profile in each.items() if any(kind == known.name for known in kinds)}
+            for model, each in self._view.profiles().items()
+        }
+        plan = place([demand(key, rate) for key, rate in planned.items()], profiles, fleet, self._plan)
+        numbers = dict(plan.wanted)
+        if any(each.cause == "profile" for each in plan.shed) and not backends and kinds:
+            # Nobody knows what it costs until one has measured it.
+            cheapest = min(kinds, key=lambda kind: kind.price).name
+            numbers[cheapest] = max(1, numbers.get(cheapest, 0))
+        self._plan = plan
+        self._last = FleetPlacement(
+            epoch=epoch,
+            at=moment.at,
+            leader=self._leader,
+            backends=self._told(plan, backends),
+            wanted=self._wanted(numbers, kinds, backends, now_s),
+            workers=self._workers(moment),
+            shed=[
+                ShedSession(
+                    model=each.model,
+                    slo_ms=told_ms(each.slo_s),
+                    rate=round(each.items_per_s, 3),
+                    priority=each.priority,
+                    why=each.reason[: bounds.TEXT_CHARS],
+                )
+                for each in plan.shed[:MOST_SHED]
+            ],
+        )
+        return self._last
+
+    def _told(self, plan: FleetPlan, backends: Sequence[ProcessLoad]) -> list[BackendPlacement]:
+        shares = {each.name: each for each in plan.backends}
+        going = {(each.backend, each.model) for each in plan.moves if not each.loads}
+        going |= {(each.id, model) for each in (self._last.backends if self._last else ()) for model in each.unload}
+        found = []
+        for backend in backends:
+            share = shares.get(backend.id)
+            sessions = [] if share is None else placed_sessions(share)
+            served = {session.model for session in sessions}
+            unload = [each for each in backend.ready if (backend.id, each) in going and each not in served]
+            found.append(
+                BackendPlacement(
+                    id=backend.id, name=backend.name, url=backend.url, sessions=sessions[:MOST_SESSIONS], unload=unload
+                )
+            )
+        return found
+
+    def _wanted(
+        self, numbers: Mapping[str, int], kinds: Sequence[DeviceKind], backends: Sequence[ProcessLoad], now_s: float
+    ) -> list[WantedBackends]:
+        there = running(backends)
+        steady = self._numbers.wanted({kind.name: numbers.get(kind.name, 0) for kind in kinds}, now_s)
+        return [
+            WantedBackends(device=kind, wanted=min(count, MOST_BACKENDS), running=there.get(kind, 0))
+            for kind, count in list(steady.items())[:MOST_DEVICE_KINDS]
+        ]
+
+    def _workers(self, moment: EpochStart) -> int:
+        workers = [each.load for each in self._view.there(moment.now_s) if each.load.kind == "worker"]
+        lag = sum(each.lag for each in workers)
+        partitions = min(moment.partitions, MOST_WORKERS)
+        busy = [each.busy for each in workers]
+        return wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling).machines
+
+
+def demand(key: Key, rate: float) -> Demand:
+    model, slo_ms, priority = key
+    return Demand(model, planned_s(slo_ms), rate, priority)
+
+
+def planned_s(slo_ms: float) -> float:
+    """The time that a backend has for a session."""
+    return round(WIRE * slo_ms / 1000, 6)
+
+
+def told_ms(slo_s: float) -> float:
+    """The session's own time, of that of the backend."""
+    return round(slo_s / WIRE * 1000, 3)
+
+
+def kinds_of(known: Sequence[DeviceKind], backends: Sequence[ProcessLoad]) -> list[DeviceKind]:
+    """The kinds that can be had, and those that are there: with the memory of the smallest, and the price of others."""
+    found = {kind.name: kind for kind in known}
+    price = max((kind.price for kind in known), default=1.0)
+    for name in sorted({each.device for each in backends} - found.keys()):
+        memory = min(each.memory_bytes or UNBOUNDED_BYTES for each in backends if each.device == name)
+        found[name] = DeviceKind(name, memory, price)
+    return list(found.values())[:MOST_DEVICE_KINDS]
+
+
+def placed_sessions(share: BackendShare) -> list[PlacedSession]:
+    """The sessions of a backend as a placement tells them."""
+    return [
+        PlacedSession(
+            model=model,
+            slo_ms=told_ms(session.slo_s),
+            rate=round(session.items_per_s, 3),
+            batch=session.batch,
+            duty_cycle_ms=max(round(share.duty_cycle_s * 1000, 3), 0.001),
+            priority=session.priority,
+        )
+        for session in share.sessions
+        for model in session.models
+    ]
+
+
+def plan_of(placement: FleetPlacement, kinds: Mapping[str, str]) -> FleetPlan:
+    """The plan of another scheduler, of the backends that are there; ``kinds``: their devices."""
+    shares = []
+    for backend in placement.backends:
+        if backend.sessions and backend.id in kinds:
+            sessions = tuple(
+                SessionShare(each.model, planned_s(each.slo_ms), each.priority, each.rate, each.batch, (each.model,))
+                for each in backend.sessions
+            )
+            cycle_s = max((each.duty_cycle_ms or 0.0) for each in backend.sessions) / 1000
+            shares.append(BackendShare(backend.id, kinds[backend.id], cycle_s, sessions))
+    return FleetPlan(tuple(shares), {each.device: each.wanted for each in placement.wanted})

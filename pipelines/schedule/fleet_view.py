@@ -1,0 +1,141 @@
+"""All that a scheduler knows of a fleet, from what its processes tell. It is told the time; pure but for its state."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from operators.wire.schema import ProcessLoad, TimedModel
+from serving.placement.demands import BatchProfile
+
+NEWEST = 0.5
+"""Share of the newest message in a rate."""
+LEAST = 0.01
+"""A rate below is none, items per second."""
+OTHERS = 1.2
+"""Backends are asked by others where so many times more comes than workers tell."""
+WITNESSES = 5
+"""Backends whose measurements of a model are kept: the median counts, so that no single one decides."""
+Key = tuple[str, float, int]
+"""A session: model, SLO in milliseconds, priority."""
+Rates = defaultdict[str, defaultdict[Key, float]]
+"""By model and session."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewBounds:
+    """More than this is left out."""
+
+    processes: int = 2000
+    """Those that were heard of of late; further ones are not heard."""
+    profiles: int = 4000
+    """Models and kinds of devices that they were measured on."""
+    sessions: int = 2000
+    """Those with the highest rates count."""
+    message_bytes: int = 256 << 10
+    silent_s: float = 16.0
+    """A process that was silent for so long is gone: three messages are missing."""
+
+
+@dataclass(slots=True)
+class HeardProcess:
+    """One process, by its last message."""
+
+    load: ProcessLoad
+    at_s: float
+    rates: dict[Key, float] = field(default_factory=dict)
+    """Items that it asks for, or is asked for, each second."""
+
+
+class FleetView:
+    """Used from one event loop; ``now_s`` is that of the broker's clock."""
+
+    def __init__(self, bounds: ViewBounds | None = None) -> None:
+        self.bounds = bounds or ViewBounds()
+        self._heard: dict[str, HeardProcess] = {}
+        self._profiles: dict[tuple[str, str], dict[str, TimedModel]] = {}
+        """By model and kind of device, then by process: the latest few."""
+        self.left_out = 0
+        """Messages of processes that there was no room for."""
+
+    def hear(self, load: ProcessLoad, now_s: float) -> None:
+        """Take a message in."""
+        known = self._heard.get(load.id)
+        if known is None and not self._has_room(now_s):
+            self.left_out += 1
+            return
+        asked: defaultdict[Key, float] = defaultdict(float)
+        for session in load.sessions:
+            asked[session.model, session.slo_ms, session.priority] += session.asked
+        before = known.rates if known else dict(asked)
+        rates = {key: _mean(before.get(key, 0.0), asked.get(key, 0.0)) for key in asked.keys() | before.keys()}
+        self._heard[load.id] = HeardProcess(load, now_s, {key: rate for key, rate in rates.items() if rate >= LEAST})
+        if load.kind == "backend":
+            for profile in load.profiles:
+                self._learn((profile.model, load.device), load.id, profile)
+
+    def there(self, now_s: float) -> list[HeardProcess]:
+        """The processes that take work, by name; the others are forgotten."""
+        for name in [name for name, each in self._heard.items() if self._is_gone(each, now_s)]:
+            del self._heard[name]
+        return sorted(self._heard.values(), key=lambda each: each.load.id)
+
+    def backends(self, now_s: float) -> list[ProcessLoad]:
+        return [each.load for each in self.there(now_s) if each.load.kind == "backend"]
+
+    def asked(self, now_s: float) -> dict[Key, float]:
+        """Items per second of all sessions.
+
+        Workers tell what they would have. Backends also tell what others ask: of a model they count where that is more.
+        """
+        by_workers, by_backends = Rates(lambda: defaultdict(float)), Rates(lambda: defaultdict(float))
+        for each in self.there(now_s):
+            rates = by_workers if each.load.kind == "worker" else by_backends
+            for key, rate in each.rates.items():
+                rates[key[0]][key] += rate
+        found: dict[Key, float] = {}
+        for model in by_workers.keys() | by_backends.keys():
+            wished, came = by_workers[model], by_backends[model]
+            found |= came if sum(came.values()) > OTHERS * sum(wished.values()) else wished
+        most = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: self.bounds.sessions]
+        return dict(sorted(most))
+
+    def profiles(self) -> dict[str, dict[str, BatchProfile]]:
+        """By model and kind of device."""
+        found: defaultdict[str, dict[str, BatchProfile]] = defaultdict(dict)
+        for (model, device), told in self._profiles.items():
+            ranked = sorted(told.values(), key=lambda each: each.times[-1].ms / each.times[-1].batch)
+            found[model][device] = as_profile(ranked[len(ranked) // 2])
+        return dict(found)
+
+    def _learn(self, key: tuple[str, str], process: str, profile: TimedModel) -> None:
+        if key not in self._profiles and len(self._profiles) >= self.bounds.profiles:
+            return
+        told = self._profiles.setdefault(key, {})
+        told.pop(process, None)
+        told[process] = profile
+        if len(told) > WITNESSES:
+            del told[next(iter(told))]
+
+    def _has_room(self, now_s: float) -> bool:
+        return len(self._heard) < self.bounds.processes or len(self.there(now_s)) < self.bounds.processes
+
+    def _is_gone(self, heard: HeardProcess, now_s: float) -> bool:
+        return heard.load.leaving or now_s - heard.at_s > self.bounds.silent_s
+
+
+def as_profile(told: TimedModel) -> BatchProfile:
+    return BatchProfile({time.batch: time.ms / 1000 for time in told.times}, told.memory_bytes)
+
+
+def running(backends: Iterable[ProcessLoad]) -> Mapping[str, int]:
+    """How many there are of each kind."""
+    found: defaultdict[str, int] = defaultdict(int)
+    for each in backends:
+        found[each.device] += 1
+    return dict(found)
+
+
+def _mean(before: float, now: float) -> float:
+    return before + NEWEST * (now - before)

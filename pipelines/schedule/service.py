@@ -1,0 +1,184 @@
+"""A scheduler: hears what processes tell, and publishes who serves what while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+
+from aiokafka import AIOKafkaProducer, ConsumerRecord
+
+from operators.observer import Observer
+from operators.wire.bounds import LARGEST_SEQ
+from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
+from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.kafka.async_clients import quiet, started, wait_for_broker
+from pipelines.kafka.follow import Follower
+from pipelines.kafka.rights import needs
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.tasks import meanwhile
+from pipelines.schedule.election import Election
+from pipelines.schedule.epochs import MOST_WORKERS, Epochs, EpochStart, EpochTerms
+from pipelines.schedule.fleet_link import Placements
+from pipelines.schedule.fleet_view import FleetView, ViewBounds
+from pipelines.schedule.names import process_name
+from pipelines.settings import BrokerSettings
+from serving.common.clock import SYSTEM, Clock
+from serving.errors import Malformed
+
+log = logging.getLogger(__name__)
+
+KEY = b"placement"
+PAST_S = 600.0
+"""A scheduler that starts reads what was told so long before."""
+SETTLE_S = 6.0
+"""A new leader first listens for so long, for processes tell every five seconds; so does one that was cut off."""
+CUT_OFF_S = 8.0
+"""The broker that has not answered for so long has not told who is there."""
+LEAST_S = 3.0
+"""Between two epochs, however much changes."""
+SEND_S = 10.0
+SILENT_S = 60.0
+"""After so long without an answer of the broker the scheduler is not well."""
+HIGHEST = LARGEST_SEQ // 2
+"""Higher epochs of processes are none that a scheduler has made."""
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """The configuration of a scheduler."""
+
+    settings: BrokerSettings
+    topics: TopicsConfig
+    terms: EpochTerms
+    every_s: float = 30.0
+    """Between two epochs, where little changes."""
+    give_up_s: float = 60.0
+    """How long to wait for a broker that is not there."""
+    alive: Path | None = None
+    bounds: ViewBounds = field(default_factory=ViewBounds)
+
+
+class SchedulerService:
+    """Used from one event loop."""
+
+    def __init__(self, config: ScheduleConfig, clock: Clock = SYSTEM) -> None:
+        self._config, self._clock, self.name = config, clock, process_name()
+        self._view = FleetView(config.bounds)
+        self._epochs = Epochs(self._view, config.terms, self.name)
+        topics, settings = config.topics, config.settings
+        self._topic, self._load = topics.name("placement"), topics.name("load")
+        group = f"{topics.prefix}schedule"
+        self._wanted = needs(read=[self._load, self._topic], write=[self._topic], group=group)
+        self._election = Election(settings, self._topic, group, topics.name("frames"))
+        self.placement: FleetPlacement | None = None
+        """The one that holds, of this or another scheduler."""
+        self._placements = Placements(self._heed)
+        self._follower = Follower(settings, self._topic, self._placements.take)
+        self._loads = Follower(settings, self._load, self._hear, clock.now().timestamp() - PAST_S)
+        self._heart = Heartbeat(config.alive)
+        self._highest = 0
+        """The highest of the epochs that it has heard of."""
+        self._known: FleetPlacement | None = None
+        """The placement that it goes on from."""
+
+        self.condition: Observer = Observer()
+        """Hears how it is."""
+
+    @property
+    def leads(self) -> bool:
+        return self._election.leads
+
+    async def run(self) -> None:
+        """Schedule until this is cancelled; raises Unavailable or BadInput where the broker or a topic is not there."""
+        quiet()
+        self._heart.ail(waits := f"waiting for {self._config.settings.url} and its topics")
+        self.condition.worker_waits(waits)
+        await wait_for_broker(self._config.settings, self._wanted, self._config.give_up_s)
+        async with AsyncExitStack() as stack:
+            for work in (self._follower.run(), self._loads.run(), self._election.run(), self._beat()):
+                await stack.enter_async_context(meanwhile(work))
+            await self._work()
+
+    async def _work(self) -> None:
+        await self._follower.caught_up.wait()
+        await self._loads.caught_up.wait()
+        log.info("%s hears of %d processes", self.name, len(self._view.there(self._now_s())))
+        term, made_s, listens_until_s = 0, -inf, 0.0
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            now_s = self._clock.monotonic_s()
+            if term != self._election.terms or now_s - self._loads.answered_s > CUT_OFF_S:
+                # Those that it has not heard of yet are not gone.
+                term, listens_until_s = self._election.terms, now_s + SETTLE_S
+            if not self.leads or now_s < listens_until_s:
+                continue
+            if self.placement is not self._known:
+                self._go_on_from(self.placement)
+            past_s = now_s - made_s
+            if past_s >= self._config.every_s or (past_s >= LEAST_S and self._epochs.is_due(self._now_s())):
+                made_s = now_s
+                await self._epoch()
+
+    def _go_on_from(self, placement: FleetPlacement | None) -> None:
+        self._known = placement
+        if placement is None or placement.leader != self.name:
+            self._epochs.follow(placement, self._now_s())
+
+    async def _epoch(self) -> None:
+        """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
+        self._highest = epoch = max(self._placements.epoch, self._highest) + 1
+        partitions = self._election.partitions or MOST_WORKERS
+        made = self._epochs.next(epoch, EpochStart(self._clock.now(), self._now_s(), partitions))
+        if not self.leads:
+            return
+        try:
+            async with asyncio.timeout(SEND_S):
+                await self._publish(made)
+        except Exception as error:  # whatever the library raises: the fleet goes on by the placement that it has
+            log.warning("placement %d is not published (%s): the next one is tried", epoch, error)
+        else:
+            served = sum(bool(each.sessions) for each in made.backends)
+            wanted = ", ".join(f"{each.wanted} {each.device}" for each in made.wanted) or "none"
+            log.info("placement %d: %d of %d backends serve, wanted: %s", epoch, served, len(made.backends), wanted)
+
+    async def _publish(self, made: FleetPlacement) -> None:
+        producer: AIOKafkaProducer = await started(self._config.settings, 8 << 20)
+        try:
+            await producer.send_and_wait(self._topic, to_json(made), KEY)
+        finally:
+            await producer.stop()
+
+    def _heed(self, placement: FleetPlacement) -> None:
+        self.placement = placement
+
+    def _hear(self, record: ConsumerRecord) -> None:
+        """Take a process's message in; raises Malformed for one that is none."""
+        value, bounds = record.value or b"", self._config.bounds
+        if len(value) > bounds.message_bytes:
+            raise Malformed(f"{len(value)} bytes, where {bounds.message_bytes} are allowed")
+        load = from_json(value, ProcessLoad)
+        if record.key != load.id.encode():
+            raise Malformed("its key is not the process that it speaks of")
+        # Clocks of machines differ: what comes now was sent now.
+        now_s = self._now_s()
+        self._view.hear(load, now_s if self._loads.caught_up.is_set() else min(record.timestamp / 1000, now_s))
+        if load.epoch <= HIGHEST:
+            self._highest = max(self._highest, load.epoch)
+
+    async def _beat(self) -> None:
+        while True:
+            silent_s = self._clock.monotonic_s() - self._loads.answered_s
+            problem = None if silent_s < SILENT_S else f"the broker has not answered for {silent_s:.0f} s"
+            if problem is None:
+                self._heart.beat()
+            else:
+                self._heart.ail(problem)
+            self.condition.worker_checked({}, 0.0, problem)
+            await asyncio.sleep(INTERVAL_S)
+
+    def _now_s(self) -> float:
+        return self._clock.now().timestamp()

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import random
+
+from operators.wire.schema import FleetPlacement, from_json, to_json
+from pipelines.schedule.epochs import Epochs, EpochStart, EpochTerms
+from pipelines.schedule.fleet_view import FleetView
+from serving.placement.demands import DeviceKind
+from tests.pipelines.schedule.fleets import AT, backend, told
+
+KINDS = [DeviceKind("cpu", 1 << 30, 1.0, most=5)]
+
+
+class Scheduler:
+    """One that hears of a fleet, at a clock that stands where it is put."""
+
+    def __init__(self, name: str = "s0", kinds: list[DeviceKind] | None = None) -> None:
+        self.view = FleetView()
+        self.epochs = Epochs(self.view, EpochTerms(KINDS if kinds is None else kinds), name)
+        self.epoch, self.now_s = 0, 0.0
+
+    def backends(self, *names: str, ready: list[str] | None = None) -> None:
+        for name in names:
+            self.view.hear(backend(name, "cars", "people", ready=ready or []), self.now_s)
+
+    def next(self) -> FleetPlacement:
+        self.epoch += 1
+        found = self.epochs.next(self.epoch, EpochStart(AT, self.now_s, partitions=4))
+        assert from_json(to_json(found), FleetPlacement) == found
+        return found
+
+
+def served(placement: FleetPlacement) -> dict[str, list[str]]:
+    return {each.id: sorted(session.model for session in each.sessions) for each in placement.backends}
+
+
+def test_sessions_are_placed_with_room_for_what_varies() -> None:
+    one = Scheduler()
+    one.backends("b0", "b1")
+    one.view.hear(told("w0", {"cars": 300.0, "people": 20.0}, busy=0.2), 0.0)
+    found = one.next()
+    rates = {session.model: 0.0 for each in found.backends for session in each.sessions}
+    for each in found.backends:
+        for session in each.sessions:
+            rates[session.model] += session.rate
+            assert (session.slo_ms, session.duty_cycle_ms) == (200.0, session.duty_cycle_ms)
+    assert rates["cars"] >= 345
+    assert not found.shed
+    assert [(each.wanted, each.running) for each in found.wanted] == [(2, 2)]
+    assert found.workers == 1
+
+
+def test_equal_load_moves_nothing_also_where_it_varies() -> None:
+    one, rng = Scheduler(), random.Random(5)
+    one.backends("b0", "b1", "b2")
+    found: FleetPlacement | None = None
+    for _ in range(20):
+        one.view.hear(told("w0", {"cars": rng.uniform(380, 420), "people": rng.uniform(19, 21)}), one.now_s)
+        before, found = found, one.next()
+        assert before is None or found.backends == before.backends
+        assert not one.epochs.is_due(one.now_s)
+
+
+def test_a_new_leader_goes_on_from_the_plan_of_the_one_before() -> None:
+    first, second = Scheduler("s0"), Scheduler("s1")
+    for each in (first, second):
+        each.backends("b0", "b1", "b2")
+        each.view.hear(told("w0", {"cars": 500.0, "people": 30.0}), 0.0)
+    left = first.next()
+    second.epoch = left.epoch
+    second.epochs.follow(from_json(to_json(left), FleetPlacement), 0.0)
+    found = second.next()
+    assert (found.epoch, found.leader) == (left.epoch + 1, "s1")
+    assert served(found) == served(left)
+    assert [each.unload for each in found.backends] == [[], [], []]
+
+
+def test_backends_that_come_and_go_begin_an_epoch_and_what_they_served_moves() -> None:
+    one = Scheduler()
+    one.backends("b0", "b1")
+    one.view.hear(told("w0", {"cars": 600.0}), 0.0)
+    assert sorted(served(one.next()).values()) == [["cars"], ["cars"]]
+    assert not one.epochs.is_due(0.0)
+    one.view.hear(backend("b1", leaving=True), 1.0)
+    assert one.epochs.is_due(1.0)
+    left = one.next()
+    assert served(left) == {"b0": ["cars"]}
+    assert left.shed[0].model == "cars"
+    assert left.wanted[0].wanted >= 2 > left.wanted[0].running
+    one.backends("b2")
+    assert one.epochs.is_due(1.0)
+    assert served(one.next()) == {"b0": ["cars"], "b2": ["cars"]}
+
+
+def test_a_rate_that_triples_begins_an_epoch() -> None:
+    one = Scheduler()
+    one.backends("b0")
+    one.view.hear(told("w0", {"cars": 100.0}), 0.0)
+    one.next()
+    one.view.hear(told("w0", {"cars": 300.0}), 1.0)
+    assert one.epochs.is_due(1.0)
+
+
+def test_numbers_fall_only_after_a_while_and_never_rise_above_what_may_be_had() -> None:
+    one = Scheduler()
+    one.backends("b0")
+    one.view.hear(told("w0", {"cars": 10_000.0}), 0.0)
+    assert one.next().wanted[0].wanted == 5
+    for number in range(1, 30):
+        one.now_s = 5.0 * number
+        one.backends("b0")
+        one.view.hear(told("w0", {"cars": 1.0}), one.now_s)
+        wanted = one.next().wanted[0].wanted
+        assert wanted == (5 if one.now_s <= 120 else wanted)
+    assert wanted == 1
+
+
+def test_networks_that_moved_away_are_unloaded_until_they_are_gone() -> None:
+    one = Scheduler()
+    one.backends("b0", "b1", ready=["cars", "people", "kept"])
+    one.view.hear(told("w0", {"cars": 600.0, "people": 200.0}), 0.0)
+    first = served(one.next())
+    for number in range(20):
+        one.view.hear(told("w0", {"people": 1.0}), number / 10)
+    found = one.next()
+    for each in found.backends:
+        assert set(each.unload) == set(first[each.id]) - set(served(found)[each.id])
+    assert any(each.unload for each in found.backends)
+    assert [each.unload for each in one.next().backends] == [each.unload for each in found.backends]
+    one.backends("b0", "b1", ready=["kept"])
+    assert [each.unload for each in one.next().backends] == [[], []]
+
+
+def test_what_nobody_has_measured_gets_a_backend_that_can() -> None:
+    one = Scheduler()
+    one.view.hear(told("w0", {"unknown": 10.0}), 0.0)
+    found = one.next()
+    assert [(each.device, each.wanted) for each in found.wanted] == [("cpu", 1)]
+    assert found.shed[0].model == "unknown"
+
+
+def test_kinds_that_no_file_lists_are_those_that_are_there() -> None:
+    one = Scheduler(kinds=[])
+    one.view.hear(backend("b0", "cars", device="odd"), 0.0)
+    one.view.hear(told("w0", {"cars": 10.0}), 0.0)
+    found = one.next()
+    assert served(found) == {"b0": ["cars"]}
+    assert [(each.device, each.wanted) for each in found.wanted] == [("odd", 1)]
+    assert Scheduler(kinds=[]).next().backends == []
