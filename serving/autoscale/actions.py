@@ -61,7 +61,9 @@ class Floor:
             self.free[machine][name] -= times * need
 
 
-def changes(floor: Floor, counts: Mapping[Key, int], loads: Mapping[str, float]) -> tuple[ScalingAction, ...]:
+def changes(
+    floor: Floor, counts: Mapping[Key, int], loads: Mapping[str, float], late: float
+) -> tuple[ScalingAction, ...]:
     """An action for each instance; an application's loads before its unloads."""
     seen = floor.seen
     more = {key: count - seen.count[key] for key, count in counts.items()}
@@ -71,7 +73,12 @@ def changes(floor: Floor, counts: Mapping[Key, int], loads: Mapping[str, float])
         for _ in range(-more[key])
     ]
     new = [
-        ScalingAction(what, *key, floor.place(seen.usable[key]), _why_more(seen, what, key, loads))
+        ScalingAction(
+            what,
+            *key,
+            floor.place(seen.usable[key]),
+            _why_more(what, key[0], loads[key[0]], capacity(seen, key[0], late)),
+        )
         for key in more
         if more[key] > 0
         for what in [_what(seen, key)]
@@ -117,20 +124,20 @@ def _cost(seen: ServingState, variant: ScalableVariant) -> float:
     return variant.cost(seen.kind[variant.kind])
 
 
-def capacity(seen: ServingState, name: str) -> float:
+def capacity(seen: ServingState, name: str, late: float) -> float:
     """Items per second that an application's instances serve, as its requirements are now."""
     (application,) = [each for each in seen.applications if each.name == name]
     mine = [variant for _, variant in seen.running if variant.application == name]
-    return sum(each.items_per_s for each in mine if seen.serves(application, each))
+    return sum(seen.rate(application, each, late) for each in mine)
 
 
-def _why_more(seen: ServingState, what: What, key: Key, loads: Mapping[str, float]) -> str:
-    load, most = loads[key[0]], capacity(seen, key[0])
+def _why_more(what: What, name: str, load: float, most: float) -> str:
+    asked = f"{load:.4g} items/s are asked of {name}"
     if most < load:
-        return f"{load:.4g} items/s are asked of {key[0]}, and what runs serves {most:.4g}"
+        return f"{asked}, and what runs serves {most:.4g} in time"
     if what == "downgrade":
-        return f"{load:.4g} items/s are asked of {key[0]}, which a cheaper variant serves"
-    return f"{load:.4g} items/s are asked of {key[0]}, and of the {most:.4g} that what runs serves too little is spare"
+        return f"{asked}, which a cheaper variant serves"
+    return f"{asked}, and of the {most:.4g} that what runs serves in time too little is spare"
 
 
 def _why_less(seen: ServingState, key: Key, loads: Mapping[str, float]) -> str:

@@ -33,7 +33,7 @@ def autoscale(
     there = {kind: len(machines) for kind, machines in machines_of(seen).items()}
     found = _solved(seen, loads, there, terms)
     floor = Floor(seen)
-    actions = changes(floor, found.counts, loads)
+    actions = changes(floor, found.counts, loads, terms.late)
     moves = tuple(mitigations(floor))
     since = {name: before.empty_since_s.get(name, now_s) for name in floor.empty()}
     released = Counter(floor.machine[name].kind for name, each in since.items() if now_s - each >= terms.release_s)
@@ -67,7 +67,7 @@ def _held(
 def _solved(
     seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: AutoscaleTerms
 ) -> Solution:
-    return solve(programme(seen, loads, machines, terms.slack, terms.horizon_s), terms.solve_s)
+    return solve(programme(seen, loads, machines, terms), terms.solve_s)
 
 
 def _elsewhere(

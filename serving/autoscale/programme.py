@@ -14,6 +14,7 @@ from math import ceil
 
 from serving.autoscale.decision import By
 from serving.autoscale.state import Key, ServingState
+from serving.autoscale.terms import AutoscaleTerms
 
 Pool = tuple[str, str]
 """A kind of machine, and one of its resources: all machines of a kind together."""
@@ -26,7 +27,7 @@ class Candidate:
 
     key: Key
     items_per_s: float
-    """One instance serves so many; 0 where it does not meet the requirements, and so may only be unloaded."""
+    """One instance serves so many in time; 0 where it does not meet the requirements, and so may only be unloaded."""
     cost_per_s: float
     load_s: float
     needs: Mapping[Pool, float]
@@ -81,16 +82,15 @@ class Solution:
 
 
 def programme(
-    seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], slack: float, horizon_s: float
+    seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: AutoscaleTerms
 ) -> Programme:
     """``loads``: items per second to plan for; ``machines``: how many of each kind there are, or could be."""
     application = {each.name: each for each in seen.applications}
     candidates = []
     for key, variant in seen.usable.items():
-        serves = seen.serves(application[variant.application], variant)
         kind = seen.kind[variant.kind]
         needs = {(kind.name, name): need for name, need in variant.needs.items() if need}
-        rate = variant.items_per_s if serves else 0.0
+        rate = seen.rate(application[variant.application], variant, terms.late)
         if rate or seen.count[key]:
             candidates.append(Candidate(key, rate, variant.cost(kind), variant.load_s, needs, seen.count[key]))
     pools = {
@@ -98,9 +98,9 @@ def programme(
         for kind in seen.kinds
         for name, amount in kind.resources.items()
     }
-    asked = {name: slack * load for name, load in loads.items()}
+    asked = {name: terms.slack * load for name, load in loads.items()}
     weight = {each.name: 2.0 ** max(min(each.priority, 20), -20) for each in seen.applications}
-    return Programme(candidates, asked, weight, pools, 1 / horizon_s)
+    return Programme(candidates, asked, weight, pools, 1 / terms.horizon_s)
 
 
 def enough(asked: float, candidate: Candidate) -> int:

@@ -11,6 +11,9 @@ class AutoscaleTerms:
 
     slack: float = 1.05
     """Instances serve so many times the load."""
+    late: float = 0.05
+    """No larger share of requests that come at random should be late, see ``headroom.py``; 1: throughput alone counts,
+    as in the paper."""
     horizon_s: float = 60.0
     """A new instance is expected to be needed for so long, 1 / λ of §4.2.1: the longer, the less its loading costs."""
     calm_s: float = 10.0

@@ -19,7 +19,7 @@ from tests.serving.autoscale.fleets import KINDS, TABLE_2, carried_out, machines
 
 A = Instance("app", "A", "cpu-0")
 B = Instance("app", "B", "inferentia-0")
-TERMS = AutoscaleTerms(solve_s=10.0)
+TERMS = AutoscaleTerms(solve_s=10.0, late=1.0)
 
 
 def done(decision: ScalingDecision) -> list[tuple[str, str, str | None]]:
@@ -37,7 +37,7 @@ def test_nothing_runs_and_the_cheapest_is_loaded() -> None:
 def test_a_little_more_is_served_by_replicas() -> None:
     decision = autoscale(0, state(6, instances=(A,), there=machines(2, 2, 2)), terms=TERMS)
     assert done(decision) == [("replicate", "A", "cpu-1")]
-    assert "6 items/s are asked of app, and what runs serves 5" in decision.actions[0].why
+    assert "6 items/s are asked of app, and what runs serves 5 in time" in decision.actions[0].why
 
 
 def test_the_slack_is_kept() -> None:
