@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.assembly.tables import Tables, option
-from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split
+from pipelines.planning.latency_split import LatencySplit, best_split
 from pipelines.planning.options import Table
 from pipelines.planning.plan import Choice, first_plan
+from pipelines.planning.stage_shares import in_stages
 from pipelines.query.dag import Dag, DagNode
-from pipelines.query.nodes import MOTION, DetectNode
+from pipelines.query.nodes import DetectNode
 from serving.errors import ModelError
 from serving.variants.timings import VariantFigures
 
@@ -43,18 +44,15 @@ def choices(dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Choic
     slo_s = dag.slo_ms / 1000
     groups = [{node.name: options[node.name] for node in group if node.name in options} for group in dag.groups]
     first = first_plan(groups, slo_s)
-    complete = all(node.name in known for node in dag.nodes if _has_network(node))
-    split = best_split(_stages(dag, known), slo_s) if complete and known else None
+    complete = all(node.name in known for node in dag.nodes if node.has_network)
+    curves = {name: each.tail_s for name, each in known.items()}
+    split = best_split(in_stages(dag.names, curves, {}), slo_s) if complete and known else None
     return Choices(tables, dag.slo_ms, first, split)
-
-
-def _has_network(node: DagNode) -> bool:
-    return bool(node.models) and node.models[0] != MOTION
 
 
 def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFigures | None]) -> VariantFigures | None:
     """The figures of a node's first listed model."""
-    if not _has_network(node):
+    if not node.has_network:
         return None
     if node.name in tables.nodes:
         return tables.known.get(node.models[0])
@@ -63,16 +61,6 @@ def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFi
     except ModelError as error:
         tables.faults.append(str(error))
         return None
-
-
-def _stages(dag: Dag, known: dict[str, VariantFigures]) -> list[Stage]:
-    """The nodes with networks, each behind the one that runs before it."""
-    found: list[Stage] = []
-    for node in dag.nodes:
-        if node.name in known:
-            before = found[-1].name if found else None
-            found.append(Stage(node.name, before, 1.0, batch_throughput(known[node.name].tail_s)))
-    return found
 
 
 def as_json(found: Choices) -> dict[str, Any]:

@@ -26,12 +26,14 @@ from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.lanes import Lanes
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
+from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
 from pipelines.query.nodes import is_planned
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
+from serving.errors import ModelError
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -85,6 +87,13 @@ class _Budgeted(NamedTuple):
     """Has a planner choose within them."""
 
 
+class _PlannedBy(NamedTuple):
+    """The query's planner, and the times of models by batch that are known."""
+
+    planner: Planner
+    curves: Curves = unknown
+
+
 @dataclass(frozen=True)
 class Household:
     """A query's surroundings, in which its operators are built."""
@@ -128,8 +137,8 @@ async def executing(
 ) -> AsyncIterator[Parts]:
     """The executor of these operators; models that nobody has measured are measured while the block runs."""
     async with planner(wanted.dag, house.budgeted.measures, setting.clock) as plans:
-        planned_by = setting.planned_by(house.budgeted.within(plans))
-        executor = _executor(wanted, house.environment, operators, setting, planned_by)
+        planned = _PlannedBy(setting.planned_by(house.budgeted.within(plans)), _curves(house.engine))
+        executor = _executor(wanted, house.environment, operators, setting, planned)
         yield Parts(executor, house.shortcuts, house.engine.hung)
 
 
@@ -170,7 +179,7 @@ async def build_executor(
     It is planned for every frame that the first listed models run.
     """
     operators = await nodes(wanted.dag, environment)
-    return _executor(wanted, environment, operators, Setting(final_steps), FirstListed())
+    return _executor(wanted, environment, operators, Setting(final_steps), _PlannedBy(FirstListed()))
 
 
 def _executor(
@@ -178,15 +187,29 @@ def _executor(
     environment: Environment,
     operators: Mapping[str, Operator],
     setting: Setting,
-    planned_by: Planner,
+    planned: _PlannedBy,
 ) -> Executor:
     query, audits = wanted.query, environment.audits
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     listeners = [] if audits is None else [audits.shortcuts.published]
     room = FrameRoom() if setting.lanes else frame_room([query])
     limits = Limits(policies, room, streams_ahead(query), unhurried(query), setting.lanes)
-    surroundings = Surroundings(setting.final_steps, environment.clock, environment.observer, listeners)
-    return Executor(wanted.dag, operators, planned_by, limits, surroundings)
+    clock, observer = environment.clock, environment.observer
+    surroundings = Surroundings(setting.final_steps, clock, observer, listeners, planned.curves)
+    return Executor(wanted.dag, operators, planned.planner, limits, surroundings)
+
+
+def _curves(engine: Measures) -> Curves:
+    """Times of models as far as they were measured here, or at their backends."""
+
+    def known(model: str) -> Mapping[int, float] | None:
+        try:
+            found = engine.measured(model)
+        except ModelError:
+            return None
+        return None if found is None else found.tail_s
+
+    return known
 
 
 def frame_room(queries: Sequence[Query], budget: ByteBudget | None = None) -> FrameRoom:

@@ -47,7 +47,7 @@ class Executor:
         self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
         self._final_steps, self._published = surroundings.final_steps, surroundings.published
         self._observer = surroundings.observer
-        self._walk = Walk(dag, operators, planner, surroundings.observer, surroundings.clock)
+        self._walk = Walk(dag, operators, planner, surroundings)
 
     async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""

@@ -10,6 +10,7 @@ from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import Result
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.execute.lanes import Lanes
+from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.query.nodes import PolicyName
 from serving.common.clock import SYSTEM, Clock
 
@@ -42,6 +43,8 @@ class Surroundings:
     observer: Observer = UNOBSERVED
     published: Sequence[Callable[[Result], None]] = ()
     """Called with every result that has been published, also of frames that were dropped or have failed."""
+    curves: Curves = unknown
+    """The times of models, as far as they are known."""
 
 
 ALONE = Surroundings()

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, shared_part
 from operators.frames.frame import Frame, Region
-from operators.observer import Observer
 from operators.wire.schema import NodeDecision
 from pipelines.execute.beside import Beside
 from pipelines.execute.frame_answers import FrameAnswers
@@ -19,10 +18,11 @@ from pipelines.execute.lane import Dropped
 from pipelines.execute.overload import LATE
 from pipelines.execute.plan_echo import decision
 from pipelines.execute.stopwatch import StageStopwatch
+from pipelines.execute.surroundings import ALONE, Surroundings
 from pipelines.planning.least_times import Downstream
 from pipelines.planning.planner import Planner, Start, Step
+from pipelines.planning.stage_shares import StageShares
 from pipelines.query.dag import Dag, DagNode
-from serving.common.clock import Clock
 from serving.errors import TooLate
 from serving.scheduling.requests import Urgency
 
@@ -76,6 +76,8 @@ class Progress:
         self.seen: dict[str, Sequence[Region]] = {}
         """The output of each node."""
         self.nodes: dict[str, NodeDecision] = {}
+        self.items: dict[str, int] = {}
+        """Numbers of objects that nodes had to look at; a node without an input looks at the frame."""
 
     def has(self, operator: Operator) -> bool:
         return id(operator) in self._nodes
@@ -93,11 +95,13 @@ class Walk:
     """Leads the frames of all streams; one of each stream at a time."""
 
     def __init__(
-        self, dag: Dag, operators: Mapping[str, Operator], planner: Planner, observer: Observer, clock: Clock
+        self, dag: Dag, operators: Mapping[str, Operator], planner: Planner, surroundings: Surroundings = ALONE
     ) -> None:
         self._dag, self._operators, self._planner = dag, operators, planner
-        self._observer, self._clock = observer, clock
+        self._observer, self._clock = surroundings.observer, surroundings.clock
         self._downstream = Downstream(dag.names)
+        models = {node.name: node.models[0] for node in dag.nodes if node.has_network}
+        self._shares = StageShares(dag.names, models, dag.slo_ms / 1000, surroundings.curves)
         self._fresh_starts = FreshStarts()
         self._shared = {node.name: shared_part(operators[node.name]) for node in dag.nodes}
         self._adds = {name: each for name, each in operators.items() if isinstance(each, Adds)}
@@ -122,6 +126,7 @@ class Walk:
             if failure is not None:
                 return Walked((), progress.nodes, failure)
         self._downstream.observe(progress.watch.stages_ms)
+        self._shares.observe(progress.items)
         return Walked(progress.found, progress.nodes)
 
     def forget(self, stream: str) -> None:
@@ -178,7 +183,8 @@ class Walk:
         start, after_s = progress.start, self._downstream.after(node.name)
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
-        urgency = Urgency(start.deadline_s, start.droppable, after_s, slo_s=self._dag.slo_ms / 1000)
+        slo_s, share = self._dag.slo_ms / 1000, self._shares.of(node.name)
+        urgency = Urgency(start.deadline_s, start.droppable, after_s, slo_s=slo_s, share=share)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
     def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:
@@ -189,6 +195,8 @@ class Walk:
         for region in answer.regions:
             region.id = len(progress.found)
             progress.found.append(region)
+        asked = (answer.decision or call.decision).objects
+        progress.items[node.name] = len(regions) if asked is None and node.source is not None else asked or 1
         seen = progress.seen[node.name] = answer.regions if node.makes_regions else regions
         expected_s = self._planner.ended(stream, node.name, took_ms / 1000, answer.decision or call.decision)
         progress.echo(node, call, answer, expected_s)

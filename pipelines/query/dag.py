@@ -41,6 +41,10 @@ class DagNode:
     def models(self) -> tuple[str, ...]:
         return self.spec.models
 
+    @cached_property
+    def has_network(self) -> bool:
+        return bool(self.models) and self.models[0] != MOTION
+
     @property
     def gallery(self) -> Path | None:
         return self.spec.gallery if isinstance(self.spec, RecogniseNode) else None

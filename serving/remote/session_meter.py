@@ -1,7 +1,8 @@
 """Which sessions a process asks others for, or is asked for: how many items, how late. It is told the time.
 
-A session is a model and the SLO of frames. Its own time is what their deadlines leave it, in proportion to what it
-takes and what follows; the longest of late, for frames that have waited leave less, and need no faster model for that.
+A session is a model and the SLO of frames. Its own time is what their deadlines leave it: the share with which the
+fewest workers are needed, or where that is not known, in proportion to what it takes and what follows; the longest of
+late, for frames that have waited leave less, and need no faster model for that.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class SessionMeter:
     def _note_time(self, counts: SessionCounts, urgency: Urgency, now_s: float) -> None:
         own_s, left_s = counts.took_s or urgency.downstream_s, urgency.deadline - now_s
         both_s = own_s + urgency.downstream_s
-        time_s = left_s * (own_s / both_s if both_s > 0 else 1.0)
+        time_s = left_s * (urgency.share or (own_s / both_s if both_s > 0 else 1.0))
         if time_s >= counts.longest_s or now_s - counts.since_s > FADING_S:
             counts.longest_s, counts.since_s = max(time_s, FADED * counts.longest_s, LEAST_S), now_s
             counts.slo_s = stepped(counts.longest_s, counts.slo_s)

@@ -26,6 +26,8 @@ class Urgency:
     """Audits and offline work: run only while nothing else waits."""
     slo_s: float = 0.0
     """From a frame's capture to its deadline, by its query; 0 where nobody knows."""
+    share: float = 0.0
+    """The part of the time until the deadline that this is best given, 0 to 1; 0 where nobody knows."""
 
 
 BACKGROUND = Urgency(math.inf, background=True)

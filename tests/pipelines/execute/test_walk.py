@@ -10,15 +10,14 @@ import pytest
 
 from operators.base import Call, Operator
 from operators.frames.frame import Region
-from operators.observer import UNOBSERVED
 from operators.testing import make_frame, make_region
 from operators.wire.schema import Attribute, Model
 from pipelines.execute.lane import Dropped
 from pipelines.execute.stopwatch import StageStopwatch
+from pipelines.execute.surroundings import Surroundings
 from pipelines.execute.walk import Outset, Walk, Walked
 from pipelines.planning.planner import FirstListed, Start
 from pipelines.query.dag import Dag, compile_dag
-from serving.common.clock import SYSTEM
 from serving.errors import TooLate
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.turns import until
@@ -74,7 +73,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 
 
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
-    walk = Walk(dag, operators, FirstListed(), UNOBSERVED, SYSTEM)
+    walk = Walk(dag, operators, FirstListed())
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
     return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch())))
 
@@ -167,3 +166,23 @@ async def test_the_time_in_which_several_nodes_run_counts_once() -> None:
     stages_ms = watch.finish()
     assert list(stages_ms) == [node.name for node in ALL.nodes] + ["framework"]
     assert watch.in_stages_ms < sum(ms for name, ms in stages_ms.items() if name != "framework")
+
+
+async def test_requests_are_told_their_share_of_the_time() -> None:
+    """By what models take in batches, and by how many objects there are: two from the detector."""
+    dag, said = compile_dag(query(DETECT | {"model": "finder"}, TYPE | {"input": "detect"})), dict[str, float]()
+
+    class Asked(Node):
+        async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+            said[self._name] = call.urgency.share
+            return await super().process(frame, regions, call)
+
+    diary, steep = Diary(), {1: 0.001, 16: 0.004, 64: 0.016}
+    curves = {dag.nodes[0].models[0]: {1: 0.001}, dag.nodes[1].models[0]: steep}
+    operators = {node.name: Asked(node.name, diary) for node in dag.nodes}
+    walk = Walk(dag, operators, FirstListed(), Surroundings(curves=curves.get))
+    for _ in range(2):
+        start = Start("cam", 0.0, 1e9, False, (), False)
+        await walk.through(walk.begin(Outset(make_frame(), start, None, StageStopwatch())))
+    assert 0 < said["detect"] < 0.2
+    assert said["type"] == 1.0

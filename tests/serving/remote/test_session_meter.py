@@ -45,6 +45,12 @@ def test_time_is_shared_with_what_follows_and_waiting_does_not_shorten_it() -> N
     assert [each.slo_s for each in follows.sessions.values()] == [stepped(0.2)]  # before anything is known: half each
 
 
+def test_a_share_that_is_known_counts_in_place_of_proportions() -> None:
+    meter = SessionMeter()
+    meter.asked("a", Urgency(0.4, downstream_s=0.1, slo_s=0.5, share=0.25), 1, 0.0)
+    assert [each.slo_s for each in meter.sessions.values()] == [stepped(0.1)]
+
+
 def test_cameras_of_one_slo_share_a_session_and_sessions_are_bounded() -> None:
     meter = SessionMeter(most=3)
     for number in range(50):
