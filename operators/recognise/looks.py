@@ -154,6 +154,8 @@ class Looks:
         for variant in self._networks.variants:
             if variant.is_there and await variant.answer(frame, not_looked.failed, call):
                 return not_looked.late
+        if not_looked.error is not None:
+            raise not_looked.error
         return not_looked.regions
 
     async def _instead(self, frame: Frame, regions: Sequence[Region], call: Call, error: BackendDown) -> Looked:

@@ -23,7 +23,7 @@ from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.recogniser import Recogniser
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult
-from serving.errors import SluiceError, TooLate
+from serving.errors import BackendDown, SluiceError, TooLate
 from serving.scheduling.requests import BACKGROUND
 
 
@@ -51,7 +51,11 @@ class LentLooks:
         asked = ~found.left & ~drawn
         now, not_looked = found.left, NotLooked()
         if self._late is None and asked.any():
-            now, looks = ~drawn, await self._asked(looks, np.flatnonzero(asked), call)
+            try:
+                now, looks = ~drawn, await self._asked(looks, np.flatnonzero(asked), call)
+            except BackendDown as error:
+                failed, reason = looks.at(np.flatnonzero(asked)).regions, f"another answers, proven or not: {error}"
+                not_looked = NotLooked(failed=[*failed], reason=reason, error=error)
         mine = looks.at(np.flatnonzero(now))
         answers = await self._exits.answers(plan, mine.found)
         give(mine.regions, answers)

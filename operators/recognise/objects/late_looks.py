@@ -44,6 +44,8 @@ class NotLooked:
     failed: list[Region] = field(default_factory=list)
     reason: str = ""
     """Why those have failed, in a sentence."""
+    error: SluiceError | None = None
+    """The frame fails by it where no other network looks at those; None: they stay without a look."""
 
     @property
     def regions(self) -> Sequence[Region]:
@@ -51,7 +53,8 @@ class NotLooked:
 
     def and_also(self, other: NotLooked) -> NotLooked:
         """Both together."""
-        return NotLooked([*self.late, *other.late], [*self.failed, *other.failed], self.reason or other.reason)
+        late, failed = [*self.late, *other.late], [*self.failed, *other.failed]
+        return NotLooked(late, failed, self.reason or other.reason, self.error or other.error)
 
 
 class LateLooks:

@@ -9,9 +9,9 @@ import pytest
 from learning.budget import Budget
 from operators.recognise.exits import followed_runs
 from operators.testing import call, make_frame, make_region
-from serving.errors import OutOfService, TooLate, Unavailable
+from serving.errors import BackendDown, OutOfService, TooLate, Unavailable
 from tests.operators.recognise.exits.crossing import PAINT, ROWS
-from tests.operators.recognise.exits.lent import FAR, FAR_S, LENT, LentCrossing, shown
+from tests.operators.recognise.exits.lent import FAR, FAR_S, LENT, NEAR, LentCrossing, shown
 from tests.turns import turns
 
 COLOURS = ("blue", "green", "red")
@@ -25,6 +25,14 @@ async def trusted(crossing: LentCrossing, kind: str = "cached") -> LentCrossing:
         await crossing.tracks(COLOURS, 250)
         assert crossing.phase(kind) == "trusted"  # type: ignore[arg-type]
     return crossing
+
+
+def surer(crossing: LentCrossing, threshold: float) -> None:
+    """Have the exits answer only where they are as sure as that; at 0 nowhere."""
+    exits = crossing.shared.in_use("cam") if crossing.shared else None
+    assert exits is not None
+    for exit_ in exits.exits.by_cut.values():
+        object.__setattr__(exit_, "threshold", threshold)
 
 
 async def test_before_exits_answer_every_look_crosses_once_and_is_a_sample() -> None:
@@ -57,10 +65,7 @@ async def test_exits_of_single_streams_learn_from_it_too() -> None:
 
 async def test_what_no_exit_is_sure_of_has_the_oracle_s_answer() -> None:
     crossing = await trusted(LentCrossing())
-    exits = crossing.shared.in_use("cam") if crossing.shared else None
-    assert exits is not None
-    for exit_ in exits.exits.by_cut.values():
-        object.__setattr__(exit_, "threshold", 0.0)
+    surer(crossing, 0.0)
     calls = crossing.calls
     regions = await crossing.regions("blue", "green", "grey")
     assert shown(regions) == [("blue", "oracle"), ("green", "oracle"), ("unknown", "oracle")]
@@ -136,6 +141,17 @@ async def test_a_frame_that_needs_the_oracle_fails_where_it_fails() -> None:
     with pytest.raises(Unavailable):
         await crossing.frame("blue")
     assert crossing.cut.why_not is None
+
+
+async def test_where_the_oracle_is_down_what_exits_are_sure_of_is_theirs_and_a_variant_has_the_rest() -> None:
+    crossing = await trusted(LentCrossing(variant=True))
+    surer(crossing, 0.2)
+    crossing.far.fails[FAR] = BackendDown("gpu is down")
+    regions = await crossing.regions("blue", "grey", "green")
+    assert shown(regions) == [("blue", "cached"), ("red", "variant"), ("green", "cached")]
+    crossing.far.fails[NEAR] = OutOfService("near is gone")
+    with pytest.raises(BackendDown):
+        await crossing.regions("blue", "grey")
 
 
 async def test_a_lender_that_fails_is_let_go_and_the_oracle_answers() -> None:
