@@ -15,6 +15,7 @@ view, per look or per track (looks pooled as a recognise node pools them), at on
 ``given``        share of the objects that have a name for which such an answer is given
 ``given_at_90``  the largest share for which one may be given so that .9 of those given are right
 ``balanced``     share of right answers, the mean over car, van, truck, bus and two-wheelers
+``agrees``       share of the looks of which the compact recogniser says, or leaves open, what ``vehicle-type`` does
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from benchmarks.recogniser_parts.looks import CLIPS, DATA, frame_s
 from benchmarks.recogniser_parts.views import View, labelled_views, learnt_views, per_look, pooled
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
@@ -61,6 +62,8 @@ LEFT_OUT, BEFORE, DETECTOR = "vehicle-type, camera left out", "vehicle-type befo
 DAY_AND_NIGHT = ("all cameras", "light day", "light night")
 
 Logits = NDArray[np.float32]
+Words = NDArray[np.intp]
+"""The class that each look is given, -1 for ``unknown``."""
 
 
 def measure(quick: bool) -> harness.Outcome:
@@ -74,12 +77,15 @@ def measure(quick: bool) -> harness.Outcome:
     unseen = None if quick else left_out(RECIPES[0], collect(DATA, Amounts(), seed=1))
     rows: list[harness.Row] = [] if unseen is None else list(_camera_rows(unseen))
     found: dict[str, float] = {} if unseen is None else {LEFT_OUT: round(unseen.temperature(), 3)}
+    words: dict[str, Mapping[str, Words]] = {}
     for name in names:
         card, logits = _seen(name, views)
+        words[name] = {view.name: _words(card, logits[view.name]) for view in views}
         scored = {view.name: view.scored(card, logits[view.name]) for view in views}
         found[card.name] = round(temperature(_fitted(scored)), 3)
         for view in views:
-            rows += _rows(card, view, logits[view.name], temperature(_fitted(scored, view.name)), seconds)
+            mine = _rows(card, view, logits[view.name], temperature(_fitted(scored, view.name)), seconds)
+            rows += (row | {"agrees": _agrees(row, card, words)} for row in mine)
     return harness.Outcome(rows, headline(rows, found), partial(_draw, rows))
 
 
@@ -137,6 +143,7 @@ def _camera_row(model: str, view: str, part: Named, least: float, shipped: bool)
         "ece_unseen": round(part.error(), 3),
         "balanced": round(part.balanced(), 3),
         "given_at_90": round(part.coverage_at(0.9), 3),
+        "agrees": "",
     }
 
 
@@ -158,6 +165,23 @@ def _seen(name: str, views: Sequence[View]) -> tuple[ModelCard, Mapping[str, Log
         return found
 
     return entry.card, {view.name: logits(view.pictures) for view in views}
+
+
+def _words(card: ModelCard, logits: Logits) -> Words:
+    shares = softmax(logits / np.float32(card.temperature))
+    said: Words = shares.argmax(axis=1)
+    unknown = (shares.max(axis=1) < card.min_confidence) | (said == card.classes.index("other"))
+    return np.where(unknown, -1, said)
+
+
+def _agrees(row: harness.Row, card: ModelCard, words: Mapping[str, Mapping[str, Words]]) -> float | str:
+    """Only where both were asked, at what the cards ask for."""
+    reference = words.get(RECIPES[0].name)
+    if card.name != RECIPES[1].name or reference is None:
+        return ""
+    if row["unit"] != LOOK or row["least_confidence"] != card.min_confidence:
+        return ""
+    return round(float((words[card.name][row["view"]] == reference[row["view"]]).mean()), 3)
 
 
 def _fitted(scored: Mapping[str, Scored], without: str = "") -> list[Scored]:

@@ -180,7 +180,6 @@ def _fold(
     own = [crop for crop in sources.crops if crop.camera in fold and crop.label in TYPES]
     kind = (
         recipe.side,
-        recipe.detail,
         recipe.backbone.name,
         recipe.classes,
         recipe.looks,

@@ -6,6 +6,7 @@ What the backbone makes of a picture is computed once, by ONNX Runtime on one co
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,7 +26,7 @@ from tools.shipped.augment import augment
 from tools.shipped.classifier import fold_norm
 from tools.shipped.collect import FOLDS, TYPES, Sources
 from tools.shipped.recipes import Recipe
-from tools.shipped.tuning import Looks, tune
+from tools.shipped.tuning import Looks, as_labelled, tune
 
 AT_ONCE = 2
 """Pictures that are looked at together: more take longer each."""
@@ -70,7 +71,12 @@ def last_layer(recipe: Recipe, sources: Sources, looks: Looks, without: Collecti
     features = looks.maps.shape[1]
     norm, linear = nn.BatchNorm1d(features, affine=False), nn.Linear(features, len(recipe.classes))
     batches = looks.batches(sources.samples(recipe, without), recipe.schedule.batch, np.random.default_rng(recipe.seed))
-    tune(nn.Sequential(nn.Flatten(), norm, linear), batches, recipe.schedule)
+    tune(
+        nn.Sequential(nn.Flatten(), norm, linear),
+        batches,
+        recipe.schedule,
+        partial(as_labelled, smoothing=recipe.schedule.smoothing),
+    )
     fold_norm(norm, linear)
     return linear.eval()
 

@@ -21,7 +21,7 @@ START = "weights/yolox_nano.onnx"
 WIDTHS = (16, 32, 64, 128, 256)
 """Channels behind the stem and behind every stage; each halves width and height."""
 DEPTHS = (1, 3, 3, 1)
-EARLY = 2
+EARLY = 1
 """Stages that stay as the detector has them."""
 
 
@@ -83,12 +83,12 @@ class Pyramid(nn.Module):
         return found
 
 
-def darknet(classes: int, stages: int = len(DEPTHS)) -> Classifier:
-    """Stem and ``stages`` stages, two thirds of whose work is in the ``early`` ones."""
+def darknet(classes: int) -> Classifier:
+    """Stem and four stages, of which the ``early`` one stays."""
     # Four neighbouring pixels side by side as channels, then 3×3: the same products as 6×6 with a stride of two.
     early = nn.Sequential(Conv(3, WIDTHS[0], 6, 2), *(_stage(number) for number in range(EARLY)))
-    middle = nn.Sequential(*(_stage(number) for number in range(EARLY, stages - 1)))
-    return Classifier(early, Late(middle, _stage(stages - 1), WIDTHS[stages - 1 : stages + 1], classes))
+    middle = nn.Sequential(*(_stage(number) for number in range(EARLY, len(DEPTHS) - 1)))
+    return Classifier(early, Late(middle, _stage(len(DEPTHS) - 1), WIDTHS[-2:], classes))
 
 
 def _stage(number: int) -> nn.Sequential:

@@ -23,16 +23,22 @@ LEFT_OUT = Path(__file__).parents[2] / "benchmarks" / "results" / "recognisers.c
 PARTS = ("light day", "light night", "size below 48 px", "size from 48 px")
 
 
-def predictor(models: Path, name: str, threads: int) -> Callable[[Sequence[Image]], NDArray[np.float32]]:
-    """Pictures → probabilities (N × classes) by the model of this name in a directory of models."""
+def teacher(models: Path, name: str, threads: int) -> Callable[[Sequence[Image]], NDArray[np.float32]]:
+    """Pictures → logits (N × classes) by the model of this name in a directory of models."""
     entry = Catalogue([models]).find(name)
     network = open_model(entry, threads)
 
-    def predict(images: Sequence[Image]) -> NDArray[np.float32]:
-        logits = run_in_steps(network.run, batch(entry.card.input, images)[0], STEP)[0]
-        return softmax(logits)
+    def logits(images: Sequence[Image]) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = run_in_steps(network.run, batch(entry.card.input, images)[0], STEP)[0]
+        return found
 
-    return predict
+    return logits
+
+
+def predictor(models: Path, name: str, threads: int) -> Callable[[Sequence[Image]], NDArray[np.float32]]:
+    """Pictures → probabilities (N × classes) by the model of this name in a directory of models."""
+    logits = teacher(models, name, threads)
+    return lambda images: softmax(logits(images))
 
 
 def accuracies(

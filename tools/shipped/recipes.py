@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -46,8 +45,8 @@ class Recipe:
     backbone: Backbone
     looks: int = 10_000
     """Pictures, each drawn and changed once, that it learns from."""
-    detail: int | None = None
-    """Pixels of width and of height that the network is shown of a picture, whatever its input holds."""
+    teacher: str | None = None
+    """The recipe, made before, whose network says what those pictures show; None: their labels do."""
     seed: int = 1
     version: str = "1"
     temperature: float = 1.0
@@ -70,13 +69,12 @@ class Recipe:
             mean=(self.backbone.mean,) * 3,
             std=(self.backbone.std,) * 3,
             resize="letterbox",
-            detail=self.detail,
             margin=0.08,
         )
 
 
 LITE = Backbone("EfficientNet-Lite0", lite, start_lite, "rgb", mean=0.498, std=0.502)
-NANO = Backbone("YOLOX-nano", partial(darknet, stages=3), start_darknet, "bgr", mean=0.0, std=1.0)
+NANO = Backbone("YOLOX-nano", darknet, start_darknet, "bgr", mean=0.0, std=1.0)
 RECIPES = (
     Recipe(
         name="vehicle-type",
@@ -93,15 +91,16 @@ RECIPES = (
     ),
     Recipe(
         name="vehicle-type-compact",
-        version="2",
+        version="3",
         tier="compact",
-        description="Type of a vehicle on a street seen by a camera; the first three stages of YOLOX-nano's backbone",
-        side=64,
-        detail=48,
+        description="Type of a vehicle on a street seen by a camera; YOLOX-nano's backbone, taught by vehicle-type",
+        side=80,
         backbone=NANO,
         classes=(*VEHICLE_TYPES, "other"),
-        schedule=Schedule(steps=600, rate=8e-4, weight_decay=0.02),
-        temperature=1.129,
+        schedule=Schedule(steps=6000, rate=8e-4, weight_decay=0.02),
+        looks=40_000,
+        teacher="vehicle-type",
+        temperature=1.127,
         min_confidence=0.7,
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -22,10 +23,10 @@ from tools.architectures.export import OUTPUT, export
 from tools.architectures.registry import multiply_adds
 from tools.shipped.classifier import Classifier
 from tools.shipped.collect import Amounts, Sources, collect
-from tools.shipped.measure import accuracies, predictor, unseen
+from tools.shipped.measure import accuracies, predictor, teacher, unseen
 from tools.shipped.recipes import RECIPES, VIEWS, Recipe
 from tools.shipped.samples import Samples
-from tools.shipped.tuning import Looks, look, tune
+from tools.shipped.tuning import Looking, Looks, Teacher, as_labelled, as_taught, look, tune
 
 WEIGHTS = "model.onnx"
 LEARNT_FROM = "; ".join(
@@ -52,17 +53,20 @@ def main() -> None:
         directory = arguments.models / recipe.name
         if not arguments.cards:
             directory.mkdir(parents=True, exist_ok=True)
-            network = train(recipe, sources, looks_of(recipe, sources, arguments.data), arguments.data)
+            taught_by = None if recipe.teacher is None else teacher(arguments.models, recipe.teacher, arguments.threads)
+            looks = looks_of(recipe, sources, arguments.data, taught_by)
+            network = train(recipe, sources, looks, arguments.data)
             export(network, directory / WEIGHTS, recipe.side, half=True)
         describe(recipe, directory, sources, arguments.threads)
 
 
-def looks_of(recipe: Recipe, sources: Sources, data: Path) -> Looks:
-    """What the recipe's backbone makes of its pictures."""
+def looks_of(recipe: Recipe, sources: Sources, data: Path, taught_by: Teacher | None = None) -> Looks:
+    """What the recipe's backbone makes of its pictures, and its teacher, where it has one."""
     network = recipe.build()
     recipe.backbone.start(network, data)
     rng = np.random.default_rng(recipe.seed)
-    return look(network.early, recipe.input, sources.samples(recipe), recipe.looks, rng)
+    how = Looking(recipe.looks, teacher=taught_by)
+    return look(network.early, recipe.input, sources.samples(recipe), how, rng)
 
 
 def train(
@@ -75,7 +79,8 @@ def train(
     schedule = replace(recipe.schedule, steps=steps or recipe.schedule.steps)
     print(f"{recipe.name}: {recipe.looks} looks, {schedule.steps} steps at {recipe.side} px", flush=True)
     rng = np.random.default_rng(recipe.seed)
-    tune(network.late, looks.batches(sources.samples(recipe, without), schedule.batch, rng), schedule)
+    loss = partial(as_labelled, smoothing=schedule.smoothing) if looks.taught is None else as_taught
+    tune(network.late, looks.batches(sources.samples(recipe, without), schedule.batch, rng), schedule, loss)
     return network.fold()
 
 

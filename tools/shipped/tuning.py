@@ -1,12 +1,13 @@
-"""The training of a network that begins with another's weights, some layers of which stay, where some labels are wrong.
+"""The training of a network that begins with another's weights, some layers of which stay.
 
-What the layers that stay make of a picture is computed once.
+It learns from labels, some of which are wrong, or what another network, its teacher, says of the same pictures. That,
+and what the layers that stay make of a picture, is computed once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,33 +16,41 @@ import torch
 from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from serving.catalogue.cards import ImageInput
+from serving.common.tensors import Image
 from tools.shipped.augment import augment
 from tools.shipped.samples import Samples
 from tools.shipped.training import Change, Schedule, pace, to_tensor
 
 Batch = tuple[Tensor, Tensor]
-"""N items, and N × classes of 0 and 1: what each may be called."""
+"""N items, and N × classes: 0 and 1, what each may be called, or the teacher's logits."""
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""Of N × classes logits, and what was to be learnt."""
+Teacher = Callable[[Sequence[Image]], NDArray[np.float32]]
+"""N pictures → N × classes logits."""
 FASTER = 4
 """Times the rate for linear layers, which start from nothing."""
 TRUST = 0.3
 """From 0, cross entropy, to 1, the share that is wrong."""
 STEEPEST = 2.0
 """The norm that gradients are cut to."""
+SOFTER = 2.0
+"""The temperature at which a network is compared with its teacher (Hinton et al., 2015)."""
 AT_ONCE = 64
 """Pictures that are looked at together."""
 
 
-def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule) -> None:
+def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule, loss_of: Loss) -> None:
     """Train in place on ``schedule.steps`` batches."""
     network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
     optimiser = torch.optim.AdamW(_rates(network, schedule.rate), weight_decay=schedule.weight_decay)
     falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: pace(step / schedule.steps))
     running = 0.0
-    for step, (items, allowed) in enumerate(islice(batches, schedule.steps), start=1):
-        loss = _loss(network(items), allowed, schedule.smoothing)
+    for step, (items, wanted) in enumerate(islice(batches, schedule.steps), start=1):
+        loss = loss_of(network(items), wanted)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         clip_grad_norm_(network.parameters(), STEEPEST)
@@ -63,30 +72,49 @@ class Looks:
     drawn: NDArray[np.intp]
     """N: which picture each is of."""
     samples: Samples
+    taught: Tensor | None = None
+    """N × classes: what the teacher says of them; None: labels say it."""
 
     def batches(self, samples: Samples, count: int, rng: Generator) -> Iterator[Batch]:
         """Batches without end, drawn by the chances of ``samples``: the same pictures, some of them never drawn."""
         weights = (samples.chances / np.maximum(self.samples.chances, np.finfo(float).tiny))[self.drawn]
-        allowed = torch.from_numpy(np.ceil(self.samples.targets[self.drawn]))
+        labels = torch.from_numpy(np.ceil(self.samples.targets[self.drawn]))
+        wanted = labels if self.taught is None else self.taught
         while True:
             chosen = torch.from_numpy(rng.choice(len(weights), count, p=weights / weights.sum()))
-            yield self.maps[chosen].float().contiguous(memory_format=torch.channels_last), allowed[chosen]
+            yield self.maps[chosen].float().contiguous(memory_format=torch.channels_last), wanted[chosen]
 
 
-def look(
-    early: nn.Module, size: ImageInput, samples: Samples, count: int, rng: Generator, change: Change = augment
-) -> Looks:
-    """``count`` looks at pictures drawn by their chances."""
-    chosen = rng.choice(len(samples), count, p=samples.chances)
+@dataclass(frozen=True)
+class Looking:
+    """How pictures are looked at."""
+
+    count: int
+    change: Change = augment
+    teacher: Teacher | None = None
+
+
+def look(early: nn.Module, size: ImageInput, samples: Samples, how: Looking, rng: Generator) -> Looks:
+    """Looks at pictures drawn by their chances, by the untrained part and by the teacher."""
+    chosen = rng.choice(len(samples), how.count, p=samples.chances)
     early.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    maps = []
+    maps, taught = [], []
     with torch.inference_mode():
-        for part in np.split(chosen, range(AT_ONCE, count, AT_ONCE)):
-            maps.append(early(to_tensor(size, [change(samples.images[i], rng) for i in part])).half())
-    return Looks(torch.cat(maps).clone(), chosen, samples)
+        for part in np.split(chosen, range(AT_ONCE, how.count, AT_ONCE)):
+            pictures = [how.change(samples.images[i], rng) for i in part]
+            maps.append(early(to_tensor(size, pictures)).half())
+            if how.teacher is not None:
+                taught.append(torch.from_numpy(how.teacher(pictures)))
+    return Looks(torch.cat(maps).clone(), chosen, samples, torch.cat(taught).clone() if taught else None)
 
 
-def _loss(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:
+def as_taught(logits: Tensor, taught: Tensor) -> Tensor:
+    """How far the network is from its teacher (Hinton et al., 2015, §2)."""
+    said, wanted = torch.log_softmax(logits / SOFTER, dim=1), torch.log_softmax(taught / SOFTER, dim=1)
+    return SOFTER**2 * functional.kl_div(said, wanted, reduction="batchmean", log_target=True)
+
+
+def as_labelled(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:
     """How little all classes that may be right have together; one wrong label costs 1 / ``TRUST`` at most.
 
     The generalised cross entropy (Zhang and Sabuncu, 2018), since some labels are wrong, and a share of the entropy.

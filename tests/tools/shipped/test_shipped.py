@@ -24,8 +24,8 @@ NAMES = [*(recipe.name for recipe in RECIPES), "street-kind"]
 FLOORS = {
     ("vehicle-type", "vehicle6 photos"): 0.90,
     ("vehicle-type", "drawn street crops"): 0.86,
-    ("vehicle-type-compact", "vehicle6 photos"): 0.77,
-    ("vehicle-type-compact", "drawn street crops"): 0.62,
+    ("vehicle-type-compact", "vehicle6 photos"): 0.88,
+    ("vehicle-type-compact", "drawn street crops"): 0.84,
     ("street-kind", "vehicle6 photos"): 0.95,
     ("street-kind", "drawn street crops"): 0.90,
 }
@@ -87,7 +87,7 @@ def test_the_card_says_what_is_named_on_cameras_left_out_by_light_and_size() -> 
 
 
 def test_all_weights_together_are_small() -> None:
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 6_000_000
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 6_500_000
 
 
 def test_the_compact_one_is_much_cheaper() -> None:
