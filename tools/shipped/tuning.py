@@ -28,7 +28,7 @@ from tools.shipped.training import Change, Schedule, pace, to_tensor
 Batch = tuple[Tensor, Tensor]
 """N items, and N × classes: 0 and 1, what each may be called, or the teacher's logits."""
 Loss = Callable[[Tensor, Tensor], Tensor]
-"""Of N × classes logits, and what was to be learnt."""
+"""What N × classes logits cost, by what was to be learnt."""
 Teacher = Callable[[Sequence[Image]], NDArray[np.float32]]
 """N pictures → N × classes logits."""
 FASTER = 4
