@@ -37,6 +37,7 @@ KIND = {
     "input": "track",
     "answer": "look",
     "model": ["vehicle-type-compact", "vehicle-type"],
+    "min_confidence": 0.0,
     "specialize": True,
 }
 FAILING = 5
