@@ -21,6 +21,7 @@ demo: $(VENV)/.installed ## set up, then analyse a clip of a street: no broker, 
 test: $(VENV)/.installed-dev ## set up, then run all tests; starts a real Kafka broker and a real RTSP camera
 	@sh tests/real/install.sh
 	@$(BIN)/python -m tests.real.kafka ready
+	@$(BIN)/python -m tests.real.helm
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --reruns 1 --only-rerun "in vain|TimeoutException"
 
 check: $(VENV)/.installed-dev ## lint, format check, types, import layers

@@ -18,6 +18,7 @@ import yaml
 
 from pipelines.kafka.topics import FramesTopic
 from pipelines.observe.forward.sinks_file import load_sinks
+from tests.commands import accepted
 from tests.real.broker import VERSION, KafkaBroker
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
@@ -27,7 +28,7 @@ from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
-ALL = services(FILE, profiles=["gpu", "forward", "serve", "backend"])
+ALL = services(FILE, profiles=["gpu", "forward", "serve", "backend", "schedule"])
 OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
 
 
@@ -90,6 +91,14 @@ def test_our_services_are_confined_and_restarted(service: Service) -> None:
     assert service.spec["cap_drop"] == ["ALL"]
     assert service.environment["SLUICE_BROKER"] == "kafka://broker:19092"
     assert {volume for volume in service.spec["volumes"] if not volume.endswith(":ro")} == {"sluice:/var/lib/sluice"}
+
+
+@pytest.mark.parametrize("service", OURS.values(), ids=OURS)
+def test_our_commands_take_what_the_services_give_them(service: Service) -> None:
+    accepted(service.command)
+    if service.healthcheck:
+        assert service.healthcheck[0] == "sluice"
+        accepted(service.healthcheck[1:])
 
 
 @pytest.mark.parametrize("service", OURS.values(), ids=OURS)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the integration tests need beside Python, where it may: Java and Maven (the Kafka broker), GStreamer's
-# RTSP server (the camera), kcat (an independent consumer), Prometheus, Mosquitto (MQTT), a browser and its driver. What
-# it may not install, the tests skip with a reason.
+# RTSP server (the camera), kcat (an independent consumer), Prometheus, Mosquitto (MQTT), a browser and its driver, Go
+# (which builds Helm where there is none). What it may not install, the tests skip with a reason.
 packages=""
 need() { # need COMMAND_THAT_PROVES_IT PACKAGE...
     proof=$1
@@ -12,6 +12,7 @@ need "java -version" default-jre-headless
 need "mvn --version" maven
 need "kcat -V" kcat
 need "promtool --version" prometheus
+need "helm version || go version || /usr/local/go/bin/go version" golang-go
 need "test -x /usr/sbin/mosquitto || mosquitto -h | grep version" mosquitto
 need "chromium --version && chromedriver --version" chromium chromium-driver
 need "/usr/bin/python3 -c 'import gi; gi.require_version(\"GstRtspServer\", \"1.0\"); from gi.repository import GstRtspServer'" \
