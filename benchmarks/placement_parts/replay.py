@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
+from benchmarks.batching_parts.baselines import SlidingWindow
 from benchmarks.batching_parts.simulation import Ask
 from serving.placement.demands import BatchProfile, Profiles
 from serving.placement.plan import FleetPlan
-from serving.scheduling.batching import TOLERANCE_S
+from serving.scheduling.batching import TOLERANCE_S, Policy
 from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
 from serving.scheduling.estimates import Arrivals, LatencyTable
 from serving.scheduling.look_ahead import LookAheadPolicy
@@ -26,6 +27,8 @@ class Line:
 
     latency: LatencyTable
     max_batch: int
+    window: int = 0
+    """The batch of the sliding window of the paper; 0 for the product's policy."""
     waiting: list[Ask] = field(default_factory=list)
     arrivals: Arrivals = field(default_factory=Arrivals)
     beyond: int = 0
@@ -33,8 +36,8 @@ class Line:
     served: int = 0
 
     @classmethod
-    def of(cls, profile: BatchProfile) -> Line:
-        return cls(LatencyTable(profile.latency_s), max(profile.latency_s))
+    def of(cls, profile: BatchProfile, window: int = 0) -> Line:
+        return cls(LatencyTable(profile.latency_s), max(profile.latency_s), window)
 
     def add(self, ask: Ask) -> None:
         self.waiting.append(ask)
@@ -47,7 +50,9 @@ class Line:
     def run(self, now: float, places: int) -> float:
         """Run the next batch; returns when it ends."""
         known = self.arrivals
-        policy = LookAheadPolicy(known.rate, known.time_s, known.short_s, known.lost)
+        policy: Policy = LookAheadPolicy(known.rate, known.time_s, known.short_s, known.lost)
+        if self.window:
+            policy, places = SlidingWindow(self.window), self.max_batch
         decision = policy(self.waiting, now, self.latency, min(places, self.max_batch))
         known.left(len(decision.run), len(decision.drop))
         gone = {id(each) for each in (*decision.run, *decision.drop)}
@@ -83,13 +88,17 @@ def _asks(key: Key, times: Sequence[float]) -> Iterator[tuple[float, Key]]:
     return ((time_s, key) for time_s in times)
 
 
-def plan_lines(plan: FleetPlan, profiles: Profiles) -> list[tuple[dict[Key, Line], dict[Key, float]]]:
-    """For each backend of a plan the empty queues and the rates of its sessions."""
+def plan_lines(
+    plan: FleetPlan, profiles: Profiles, windows: bool = False
+) -> list[tuple[dict[Key, Line], dict[Key, float]]]:
+    """For each backend of a plan the empty queues and the rates of its sessions; ``windows`` of the planned batches."""
     found: list[tuple[dict[Key, Line], dict[Key, float]]] = []
     for backend in plan.backends:
         rates: dict[Key, float] = {}
+        lines: dict[Key, Line] = {}
         for share in backend.sessions:
             key = (share.model, share.slo_s)
             rates[key] = rates.get(key, 0.0) + share.items_per_s
-        found.append(({key: Line.of(profiles[key[0]][backend.kind]) for key in rates}, rates))
+            lines[key] = Line.of(profiles[key[0]][backend.kind], share.batch if windows else 0)
+        found.append((lines, rates))
     return found

@@ -41,6 +41,7 @@ class BatchCurve:
         self.seconds = [table(batch) for batch in range(min(LARGEST_BATCH, max(profile.latency_s, default=0)) + 1)]
         self.most_per_s = max((batch / self.seconds[batch] for batch in self.sizes), default=0.0)
         """Items a second that no duty cycle beats."""
+        self._longest_s: dict[tuple[float, float], float] = {}
 
     @property
     def sizes(self) -> range:
@@ -57,7 +58,12 @@ class BatchCurve:
 
     def longest_cycle_s(self, slo_s: float, rate: float) -> float:
         """The longest duty cycle within the SLO; 0 where there is none."""
+        # Packing asks the same over and over; a curve is kept for one plan only.
+        if (slo_s, rate) not in self._longest_s:
+            self._longest_s[slo_s, rate] = self._longest_cycle_s(slo_s, rate)
+        return self._longest_s[slo_s, rate]
 
+    def _longest_cycle_s(self, slo_s: float, rate: float) -> float:
         def needs_s(batch: int) -> float:
             """More than this has a cycle in which so many are gathered, with the batch."""
             return (batch - 1) / rate + self.seconds[batch]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from math import floor, inf
 
 from serving.placement.curves import ROUNDING, BatchCurve, ServedSession, gathered
@@ -11,6 +12,8 @@ from serving.placement.demands import DeviceKind
 
 LEAST_RATE = 1e-6
 """Items a second that count as none."""
+CYCLES = 8
+"""So many duty cycles with a full batch are tried for a backend."""
 HALVINGS = 20
 """Steps of the search for a rate that fits."""
 
@@ -119,10 +122,9 @@ def _turns(kind: DeviceKind, pieces: Sequence[Piece]) -> list[_Turn]:
 
 
 def _cycles_s(turns: Sequence[_Turn], longest_s: float) -> Iterator[float]:
-    """Rounds worth trying: the longest, and below it those that fill the batch of one session (the paper's)."""
+    """Rounds worth trying: the longest, and those below it that fill the batch of one session, as in the paper."""
     yield longest_s
-    for turn in turns:
-        yield floor(longest_s * turn.rate + 1e-6) / turn.rate
+    yield from nlargest(CYCLES, (floor(longest_s * turn.rate + 1e-6) / turn.rate for turn in turns))
     if len(turns) == 1:
         batch, _ = turns[0].curve.saturated(turns[0].key[1])
         yield min(longest_s, turns[0].curve.seconds[batch])

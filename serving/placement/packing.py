@@ -1,7 +1,7 @@
 """Algorithm 3.1: saturated backends, then residues merged by best fit (Shen, 2019). Pure.
 
-Appendix A shows that the problem is strongly NP-hard and gives no bound; how far it is
-from the exact programme is measured in ``tests/serving/placement/test_exact.py``.
+Appendix A shows that the problem is strongly NP-hard and gives no bound; ``docs/placement.md`` says how far
+this is from the exact programme.
 
 Where there are several kinds of devices, a session's saturated backends are of the kind whose items are cheapest. A
 residue opens a backend of that kind, or of the kind whose backend is cheapest as a whole: both are tried, and the

@@ -86,7 +86,8 @@ def test_a_higher_priority_that_comes_takes_the_place_of_lower_ones() -> None:
     assert rates(plan)["B"] == 32
     assert 0 < rates(plan)["A"] < 160
     (shed,) = plan.shed
-    assert (shed.model, shed.items_per_s) == ("A", pytest.approx(160 - rates(plan)["A"]))
+    assert shed.model == "A"
+    assert shed.items_per_s == pytest.approx(160 - rates(plan)["A"])
 
 
 def test_part_of_a_session_is_served_where_all_of_it_does_not_fit() -> None:

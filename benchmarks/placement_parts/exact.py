@@ -6,14 +6,15 @@ columns of a set partition, which HiGHS solves; a set fits if it does in one of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import ceil, floor
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from serving.placement.demands import BatchProfile, Demand
+from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet
+from serving.placement.place import place
 from serving.scheduling.estimates import LatencyTable
 
 
@@ -34,7 +35,7 @@ def fewest_backends(asked: Sequence[Demand], profiles: Sequence[BatchProfile], m
         integrality=np.ones(len(sets)),
         bounds=Bounds(0, 1),
     )
-    return round(solved.fun)
+    return round(float(solved.fun))
 
 
 def fits(asked: Sequence[Demand], profiles: Sequence[BatchProfile], memory_bytes: int) -> bool:
@@ -57,3 +58,31 @@ def fits(asked: Sequence[Demand], profiles: Sequence[BatchProfile], memory_bytes
         if in_time and sum(times) <= seconds + 1e-9:
             return True
     return False
+
+
+def instance(rng: np.random.Generator) -> tuple[list[Demand], dict[str, BatchProfile]]:
+    """Three to eight sessions, each of 2 to 90 % of a backend."""
+    asked: list[Demand] = []
+    profiles: dict[str, BatchProfile] = {}
+    for number in range(rng.integers(3, 9)):
+        fixed, item, slo_s = rng.uniform(0.001, 0.02), rng.uniform(0.0002, 0.005), rng.choice([0.05, 0.1, 0.2, 0.4])
+        latency = {size: fixed + size * item for size in (1, 2, 4, 8, 16, 32)}
+        most = max(batch / (fixed + batch * item) for batch in range(1, 33) if fixed + batch * item <= slo_s / 2)
+        profiles[f"m{number}"] = BatchProfile(latency, int(rng.integers(50, 400)))
+        asked.append(Demand(f"m{number}", float(slo_s), float(rng.uniform(0.02, 0.9) * most)))
+    return asked, profiles
+
+
+MEMORY = 1000
+
+
+def more_than_exact(instances: int, rng: np.random.Generator) -> Iterator[int]:
+    """For each instance, how many backends more than the fewest the product wants."""
+    for _ in range(instances):
+        asked, profiles = instance(rng)
+        fewest = fewest_backends(asked, [profiles[each.model] for each in asked], MEMORY)
+        assert fewest is not None
+        plan = place(
+            asked, {name: {"gpu": each} for name, each in profiles.items()}, Fleet((DeviceKind("gpu", MEMORY),))
+        )
+        yield plan.wanted["gpu"] - fewest
