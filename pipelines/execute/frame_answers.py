@@ -64,10 +64,17 @@ class _Noted:
 class FrameAnswers:
     """Asks operators; one that nodes of several walks have, for all of them."""
 
+    __slots__ = ("_answers", "_calls", "_walks")
+
     def __init__(self) -> None:
         self._walks: list[Sharer] = []
         self._calls: dict[int, Call] = {}
         self._answers: dict[int, asyncio.Future[_Noted]] = {}
+
+    @property
+    def shares(self) -> bool:
+        """Whether there are several walks; one by itself need not ask here."""
+        return len(self._walks) > 1
 
     def join(self, walk: Sharer) -> None:
         """Take another walk, before any begins; those with earlier deadlines come first."""
@@ -108,7 +115,7 @@ class FrameAnswers:
         return answer, None
 
     def _sharers(self, operator: Operator) -> list[Sharer]:
-        return [walk for walk in self._walks if walk.has(operator)] if len(self._walks) > 1 else []
+        return [walk for walk in self._walks if walk.has(operator)]
 
 
 def _copy(region: Region) -> Region:

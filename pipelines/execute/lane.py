@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Generic, TypeVar
 
 from operators.wire.schema import FrameId
@@ -45,12 +45,16 @@ class Claim(Generic[Turn, T]):
             self.done.set_exception(error)
 
 
+TakeTurn = Callable[[Callable[[Turn], Awaitable[None]]], Awaitable[None]]
+"""Makes a frame's turn and hands it to the work that is to be done in it, until that ends."""
+
+
 class _Entry(Generic[Turn, T]):
-    """A waiting frame, the claims on it, and what opens its turn."""
+    """A waiting frame, the claims on it, and what makes its turn."""
 
     __slots__ = ("claims", "frame", "turn")
 
-    def __init__(self, frame: FrameId, turn: Callable[[], AbstractAsyncContextManager[Turn]]) -> None:
+    def __init__(self, frame: FrameId, turn: TakeTurn[Turn]) -> None:
         self.frame, self.turn = frame, turn
         self.claims: list[Claim[Turn, T]] = []
 
@@ -71,12 +75,10 @@ class Lane(Generic[Turn, T]):
         self.runner: asyncio.Task[None] | None = None
         """Ends when the lane is idle; None while it is."""
 
-    async def run(
-        self, frame: FrameId, claim: Claim[Turn, T], turn: Callable[[], AbstractAsyncContextManager[Turn]]
-    ) -> T:
+    async def run(self, frame: FrameId, claim: Claim[Turn, T], turn: TakeTurn[Turn]) -> T:
         """Queue the work and return its result; raises ``Dropped``, or what the work or the turn raises.
 
-        A claim on the newest frame that waits joins those on it; ``turn`` is opened once for all of them.
+        A claim on the newest frame that waits joins those on it; ``turn`` is made once for all of them.
         """
         if self._is_late(claim, newer_waiting=False):
             claim.patience.service.dropped()
@@ -127,19 +129,21 @@ class Lane(Generic[Turn, T]):
                 _cancel_timer(claim)
             wanted = [claim for claim in entry.claims if not claim.done.cancelled()]
             if wanted:  # else nobody waits for it any more
-                await self._perform(entry, sorted(wanted, key=lambda claim: claim.waiting.deadline))
+                await self._perform(entry, wanted if len(wanted) == 1 else sorted(wanted, key=_deadline))
         self.runner = None
 
     async def _perform(self, entry: _Entry[Turn, T], claims: Sequence[Claim[Turn, T]]) -> None:
         started_s = self._clock.monotonic_s()
         try:
-            async with entry.turn() as turn:
-                works = [self._answer(claim, claim.work(turn), started_s) for claim in claims]
-                await (works[0] if len(works) == 1 else asyncio.gather(*works))
+            await entry.turn(partial(self._together, claims, started_s))
         except Exception as error:
             for claim in claims:
                 claim.patience.service.observe(self._clock.monotonic_s() - started_s)
                 claim.fail(error)
+
+    async def _together(self, claims: Sequence[Claim[Turn, T]], started_s: float, turn: Turn) -> None:
+        works = [self._answer(claim, claim.work(turn), started_s) for claim in claims]
+        await (works[0] if len(works) == 1 else asyncio.gather(*works))
 
     async def _answer(self, claim: Claim[Turn, T], work: Awaitable[T], started_s: float) -> None:
         service = claim.patience.service
@@ -186,3 +190,7 @@ class Lane(Generic[Turn, T]):
 def _cancel_timer(claim: Claim[Turn, T]) -> None:
     if claim.timer is not None:
         claim.timer.cancel()
+
+
+def _deadline(claim: Claim[Turn, T]) -> float:
+    return claim.waiting.deadline

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result
@@ -22,8 +21,7 @@ LoadFrame = Callable[[], Frame]
 """Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameTurn:
+class FrameTurn(NamedTuple):
     """A frame whose turn it is."""
 
     frame: Frame
@@ -31,7 +29,7 @@ class FrameTurn:
     """Seconds on the monotonic clock; decoding comes after."""
     watch: StageStopwatch
     """Has timed the decoding."""
-    answers: FrameAnswers = field(default_factory=FrameAnswers)
+    answers: FrameAnswers
     """The answers of nodes that several queries share."""
 
 
@@ -76,11 +74,10 @@ class Lanes:
         self._lanes.pop(stream, None)
         self._moments.forget(stream)
 
-    @asynccontextmanager
-    async def _turn(self, header: FrameHeader, load: LoadFrame) -> AsyncIterator[FrameTurn]:
+    async def _turn(self, header: FrameHeader, load: LoadFrame, work: Callable[[FrameTurn], Awaitable[None]]) -> None:
         async with self.room.taken(header) as decoded:
             watch, began_s = StageStopwatch(), self.clock.monotonic_s()
             decode = partial(watch.timed, "decode", load)
             frame = decode() if header.raw else await in_thread(decode)
             decoded()
-            yield FrameTurn(frame, began_s, watch)
+            await work(FrameTurn(frame, began_s, watch, FrameAnswers()))

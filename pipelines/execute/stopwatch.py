@@ -47,7 +47,8 @@ class StageStopwatch:
     def another(self) -> StageStopwatch:
         """One that goes on from here by itself; no stage is open."""
         other = StageStopwatch()
-        other.stages_ms, other.in_stages_ms, other._started = dict(self.stages_ms), self.in_stages_ms, self._started
+        other.stages_ms.update(self.stages_ms)
+        other.in_stages_ms, other._started = self.in_stages_ms, self._started
         return other
 
     def stage(self, name: str) -> TimedStage:

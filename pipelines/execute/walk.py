@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, shared_part
+from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_part
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import NodeDecision
 from pipelines.execute.beside import Beside
@@ -52,15 +51,14 @@ class _NodeTurn(NamedTuple):
         return self.node.source is None or bool(self.regions)
 
 
-@dataclass(frozen=True, slots=True)
-class Outset:
+class Outset(NamedTuple):
     """A frame that sets out, and all it takes along."""
 
     frame: Frame
     start: Start
     ahead: Ahead | None
     watch: StageStopwatch
-    answers: FrameAnswers = field(default_factory=FrameAnswers)
+    answers: FrameAnswers
     """Those of nodes that other walks with the frame share."""
 
 
@@ -167,6 +165,9 @@ class Walk:
 
     async def _answer(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
         name, watch = turn.node.name, progress.watch
+        if not progress.answers.shares:
+            with watch.stage(name):
+                return await ask(self._operators[name], progress.frame, regions, turn.call)
         with watch.stage(name):
             asked = progress.answers.ask(self._shared[name], progress.frame, regions, turn.call)
             answer, took_ms = await asked
@@ -177,6 +178,8 @@ class Walk:
         return answer
 
     def _call(self, node: DagNode, progress: Progress) -> Call:
+        if not progress.answers.shares:
+            return self._plan(node, progress)
         return progress.answers.call(self._shared[node.name], progress)
 
     def _plan(self, node: DagNode, progress: Progress) -> Call:

@@ -1,7 +1,6 @@
 """Lanes: order, one at a time, and drops at enqueue, on the timer and at dequeue. Nothing is lost silently."""
 
 import asyncio
-from contextlib import nullcontext
 from unittest.mock import ANY
 
 import pytest
@@ -36,7 +35,10 @@ class Bench:
         return asyncio.ensure_future(run(self.lane, seq, work, self.patience, deadline))
 
 
-async def run(lane, seq, work, patience, deadline=FAR, turn=nullcontext):
+async def run(lane, seq, work, patience, deadline=FAR):
+    async def turn(claimed):
+        await claimed(None)
+
     return await lane.run(FrameId("cam", "r", seq), Claim(WaitingFrame(seq, deadline), patience, work), turn)
 
 

@@ -12,6 +12,7 @@ from operators.base import Call, Operator
 from operators.frames.frame import Region
 from operators.testing import make_frame, make_region
 from operators.wire.schema import Attribute, Model
+from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Dropped
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import Surroundings
@@ -75,7 +76,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
     walk = Walk(dag, operators, FirstListed())
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
-    return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch())))
+    return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch(), FrameAnswers())))
 
 
 def in_turn(dag: Dag) -> Dag:
@@ -183,6 +184,6 @@ async def test_requests_are_told_their_share_of_the_time() -> None:
     walk = Walk(dag, operators, FirstListed(), Surroundings(curves=curves.get))
     for _ in range(2):
         start = Start("cam", 0.0, 1e9, False, (), False)
-        await walk.through(walk.begin(Outset(make_frame(), start, None, StageStopwatch())))
+        await walk.through(walk.begin(Outset(make_frame(), start, None, StageStopwatch(), FrameAnswers())))
     assert 0 < said["detect"] < 0.2
     assert said["type"] == 1.0
