@@ -115,7 +115,7 @@ def _draw(rows: Sequence[harness.Row], found: History, figure: Any) -> None:
         bottom.tick_params(labelsize=6)
     above[0].set_ylabel("late, %", fontsize=7)
     below[0].set_ylabel("requests a second", fontsize=7)
-    above[2].legend(fontsize=5, loc="center right", bbox_to_anchor=(1.0, 0.38))
+    above[0].legend(fontsize=5, loc="upper right")
     above[3].legend(fontsize=5, loc="upper left")
     below[0].legend(fontsize=5)
 
