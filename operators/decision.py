@@ -39,6 +39,8 @@ class Rung(NamedTuple):
     """Seconds that it seldom exceeds for one object."""
     paid: float = inf
     """The most objects that a day's budget pays it for; infinite where none bounds it."""
+    said: str = ""
+    """Why it stands where it does, if that is not for its accuracy."""
 
 
 class Past(NamedTuple):
@@ -113,7 +115,7 @@ class Decision:
         return replace(
             self,
             variant=chosen.model,
-            why=why,
+            why=f"{why}; {chosen.said}" if chosen.said else why,
             cause=cause,
             proving=barred - {chosen.model},
             objects=objects,

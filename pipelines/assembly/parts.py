@@ -19,12 +19,14 @@ from operators.zones.presence import Hysteresis
 from pipelines.assembly.engine import EngineParts, FleetTools, QueryEngine, engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
-from pipelines.assembly.planners import Measures, planner
+from pipelines.assembly.planners import Measures, planner, requirements
 from pipelines.assembly.registry import Shortcuts
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.lanes import Lanes
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
+from pipelines.measure.model_states import ModelStates
+from pipelines.measure.process_meter import ProcessMeter
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.query.compiled import CompiledQuery
@@ -75,6 +77,8 @@ class Setting:
     """The networks of this process, where other queries use them too."""
     lanes: Lanes | None = None
     """The lanes of its streams, where other queries share them."""
+    meter: ProcessMeter | None = None
+    """Counts what the networks run that other queries use too."""
 
 
 class _Budgeted(NamedTuple):
@@ -101,6 +105,8 @@ class Household:
     shortcuts: Shortcuts
     engine: QueryEngine
     budgeted: _Budgeted
+    states: ModelStates | None
+    """For nodes that name no model."""
 
     @property
     def environment(self) -> Environment:
@@ -120,12 +126,15 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
 async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Household]:
     """The networks, budgets and audits of a query, while the block runs."""
     shortcuts, common = Shortcuts(wanted.query.name), EngineParts(setting.local, setting.fleet)
-    engine = engine_of(wanted, setting.observers, common)
+    meter = setting.meter or ProcessMeter() if requirements(wanted.dag) else None
+    watching = setting.observers if meter is None else Observers([setting.observers, meter])
+    engine = engine_of(wanted, watching, common)
     async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
         environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()
         try:
-            yield Household(shortcuts, engine, afterwards.enter_context(_budgets(wanted, environment, engine)))
+            budgeted = afterwards.enter_context(_budgets(wanted, environment, engine))
+            yield Household(shortcuts, engine, budgeted, None if meter is None else ModelStates(meter))
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
@@ -136,7 +145,8 @@ async def executing(
     wanted: CompiledQuery, setting: Setting, house: Household, operators: Mapping[str, Operator]
 ) -> AsyncIterator[Parts]:
     """The executor of these operators; models that nobody has measured are measured while the block runs."""
-    async with planner(wanted.dag, house.budgeted.measures, setting.clock) as plans:
+    states = None if house.states is None else house.states.at
+    async with planner(wanted.dag, house.budgeted.measures, setting.clock, states) as plans:
         planned = _PlannedBy(setting.planned_by(house.budgeted.within(plans)), _curves(house.engine))
         executor = _executor(wanted, house.environment, operators, setting, planned)
         yield Parts(executor, house.shortcuts, house.engine.hung)

@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Protocol
 
 from pipelines.assembly.choices import choices, shortages
 from pipelines.assembly.tables import Tables
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.replanning import Replanning
+from pipelines.planning.within_states import Seconds, StatesAt, WithinStates
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.nodes import NetworkNode, RecogniseNode
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.tensors import Array
@@ -23,6 +25,7 @@ from serving.errors import SluiceError
 from serving.profiling.in_service import ProfilingMoments, quiet_times
 from serving.remote.endpoint.terms import is_endpoint
 from serving.scheduling.requests import BACKGROUND, Urgency
+from serving.selection.table import Requirements
 from serving.variants.timings import VariantFigures, least
 from serving.variants.variant import ON
 
@@ -53,8 +56,13 @@ class Measures(Protocol):
 
 
 @asynccontextmanager
-async def planner(dag: Dag, engine: Measures, clock: Clock = SYSTEM) -> AsyncIterator[Planner]:
-    """The planner of a query; inside the block, models that nobody has measured are measured in the background."""
+async def planner(
+    dag: Dag, engine: Measures, clock: Clock = SYSTEM, states: StatesAt | None = None
+) -> AsyncIterator[Planner]:
+    """The planner of a query; inside the block, models that nobody has measured are measured in the background.
+
+    ``states``: of models now, for nodes that name none.
+    """
     tables = Tables.read(dag, engine.measured)
     if not tables.nodes:
         yield FirstListed()
@@ -68,10 +76,24 @@ async def planner(dag: Dag, engine: Measures, clock: Clock = SYSTEM) -> AsyncIte
     plans = Replanning(dag.names, tables.ready(), tracks)
     task = asyncio.create_task(_measure(tables, plans, engine, clock))
     try:
-        yield plans
+        yield plans if states is None else WithinStates(plans, requirements(dag), partial(_seconds, tables), states)
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def requirements(dag: Dag) -> dict[str, Requirements]:
+    """By node that names no model, what is required at every moment; all that are listed have the accuracy."""
+    specs = [node.spec for node in dag.nodes]
+    needs = {each.name: each.needs for each in specs if isinstance(each, NetworkNode) and each.needs is not None}
+    return {
+        name: Requirements((each.latency_ms or inf) / 1000, cost=(each.cost_ms or inf) / 1000)
+        for name, each in needs.items()
+    }
+
+
+def _seconds(tables: Tables) -> Seconds:
+    return {model: each.tail_s for model, each in tables.known.items()}
 
 
 async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> None:

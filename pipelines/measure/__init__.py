@@ -1,5 +1,7 @@
-"""The work of ``sluice models profile``, ``models select``, ``models train`` and ``doctor``, but for the printing.
+"""The work of ``sluice models profile``, ``models select``, ``models train`` and ``doctor``, but for the printing; and
+what the networks of a process have run of late.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``prospects``, ``exit_files``,
-``exit_places``, ``findings``, ``machine``, ``labelled_crops``.
+``exit_places``, ``findings``, ``machine``, ``labelled_crops``, ``process_meter``,
+``model_states``.
 """

@@ -1,7 +1,7 @@
 """A node's needs, where it names no model: the model-less query of INFaaS (Romero et al., 2021, §3.1).
 
-``model: auto`` and ``model: {task: vehicle-type, accuracy: 0.95}`` become names when the file is read, so that they are
-passed on like other names, and lists of models before anything runs.
+``model: auto`` and ``model: {task: vehicle-type, accuracy: 0.95, latency_ms: 20}`` become names when the file is read,
+so that they are passed on like other names, and lists of models before anything runs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ class Needs(Strict):
     """The model whose answers are wanted; it is the oracle. Default: the only reference model of the catalogue."""
     accuracy: float | None = Field(default=None, ge=0, le=1)
     """How often other models must have said the same where they were profiled. Default: the query's ``accuracy``."""
+    latency_ms: float | None = Field(default=None, gt=0, le=3_600_000)
+    """The most that one object may take, as it was measured here. Default: what the deadline leaves."""
+    cost_ms: float | None = Field(default=None, gt=0, le=3_600_000)
+    """The most time of the device for one object, in the best batch. Default: not bounded."""
 
 
 def named(value: Any) -> Any:
@@ -36,12 +40,14 @@ def named(value: Any) -> Any:
         found = error.errors()[0]
         where = ".".join(map(str, found["loc"]))
         raise ValueError(f"{where}: {found['msg']}; a model is needed as {{task: NAME, accuracy: 0.95}}") from None
-    return " ".join([AUTO, needs.task or "-", "-" if needs.accuracy is None else repr(needs.accuracy)])
+    said = [needs.accuracy, needs.latency_ms, needs.cost_ms]
+    return " ".join([AUTO, needs.task or "-", *("-" if each is None else repr(each) for each in said)])
 
 
 def needs_of(models: Sequence[str]) -> Needs | None:
     """A node's needs, None where it names models."""
     if len(models) != 1 or models[0].split(" ")[0] != AUTO or ON in models[0]:
         return None
-    task, accuracy = [*models[0].split(" "), "-", "-"][1:3]
-    return Needs(task=None if task == "-" else task, accuracy=None if accuracy == "-" else float(accuracy))
+    task, *numbers = [*models[0].split(" "), *"----"][1:5]
+    accuracy, latency_ms, cost_ms = (None if each == "-" else float(each) for each in numbers)
+    return Needs(task=None if task == "-" else task, accuracy=accuracy, latency_ms=latency_ms, cost_ms=cost_ms)

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 
 from operators.extensions import Extension
 from pipelines.query.budgets import NodeBudget
@@ -118,6 +127,18 @@ class NetworkNode(Node):
 
     budget: NodeBudget | None = None
     """The most that the node's models may cost in a day, wherever they run. Default: not bounded."""
+    _needs: Needs | None = PrivateAttr(default=None)
+
+    @property
+    def needs(self) -> Needs | None:
+        """Needs of models, where the query names none, once they are listed."""
+        return self._needs
+
+    def listing(self, needs: Needs, models: tuple[str, ...]) -> Self:
+        """The same node with a list of models in place of needs."""
+        found = self.model_copy(update={"model": models})
+        found._needs = needs
+        return found
 
     @model_validator(mode="after")
     def _has_a_network(self) -> NetworkNode:

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.measure.process_meter import ProcessMeter
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.schedule.member import Member
 from pipelines.schedule.models_here import models_here
-from pipelines.schedule.process_meter import ProcessMeter
 from pipelines.settings import BrokerSettings
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue

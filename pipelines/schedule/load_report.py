@@ -11,9 +11,8 @@ from typing import Literal
 from operators.wire import bounds
 from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import AskedSession, LoadState, ProcessLoad, TimedModel
-from pipelines.schedule.process_meter import NetworkUse, ProcessMeter
+from pipelines.measure.process_meter import NetworkUse, ProcessMeter, latency_ratio, recent
 from serving.remote.session_meter import SessionCounts, SessionMeter
-from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import Observed, State, next_state
 
 LARGE = 0.2
@@ -142,6 +141,7 @@ class LoadReport:
             self._rates[key] = asked / passed_s
             use = recent(seen.networks.get(counts.model), before.networks.get(counts.model))
             profile = self._known.get(counts.model)
+            seconds = {} if profile is None else {time.batch: time.ms / 1000 for time in profile.times}
             found.append(
                 AskedSession(
                     model=counts.model,
@@ -150,18 +150,18 @@ class LoadReport:
                     served=round(served / passed_s, 3),
                     late=bounds.share(late / max(asked, served, late, 1)),
                     mean_batch=_mean_batch(use, counts),
-                    latency_ratio=latency_ratio(use, profile),
-                    state=self._state(counts.model, use, profile, passed_s),
+                    latency_ratio=latency_ratio(use, seconds),
+                    state=self._state(counts.model, use, seconds, passed_s),
                     instead=list((self.facts.instead or {}).get(counts.model, ()))[:MOST_SESSIONS],
                 )
             )
         return found
 
-    def _state(self, model: str, use: NetworkUse, profile: TimedModel | None, passed_s: float) -> LoadState:
-        if self.facts.kind == "worker" or profile is None:
+    def _state(self, model: str, use: NetworkUse, seconds: Mapping[int, float], passed_s: float) -> LoadState:
+        if self.facts.kind == "worker" or not seconds:
             return "active"
-        most = max(1000 * time.batch / time.ms for time in profile.times)
-        observed = Observed(use.loaded, use.items / passed_s, latency_ratio(use, profile) or 1.0)
+        most = max(batch / took_s for batch, took_s in seconds.items())
+        observed = Observed(use.loaded, use.items / passed_s, latency_ratio(use, seconds) or 1.0)
         self._states[model] = next_state(self._states.get(model, State.INACTIVE), observed, most)
         return STATES[self._states[model]]
 
@@ -173,23 +173,6 @@ class LoadReport:
 def ready_at(seen: Seen) -> list[str]:
     """The networks that are loaded, by name."""
     return sorted(name for name, use in seen.networks.items() if use.loaded)[:MOST_SESSIONS]
-
-
-def recent(now: NetworkUse | None, then: NetworkUse | None) -> NetworkUse:
-    """The work of a network between two moments."""
-    now, then = now or NetworkUse(), then or NetworkUse()
-    before = {size: count for size, (count, _) in then.sizes.items()}
-    sizes = {size: (count - before.get(size, 0), of_late_s) for size, (count, of_late_s) in now.sizes.items()}
-    return NetworkUse(now.batches - then.batches, now.items - then.items, now.took_s - then.took_s, sizes, now.loaded)
-
-
-def latency_ratio(use: NetworkUse, profile: TimedModel | None) -> float | None:
-    """Time of its batches over that of its profile; None where none ran, or nothing is known."""
-    if profile is None or not use.batches:
-        return None
-    table = LatencyTable({time.batch: time.ms / 1000 for time in profile.times})
-    expected_s = sum(count * table(size) for size, (count, _) in use.sizes.items() if count > 0)
-    return min(max(use.took_s / expected_s, 1e-3), 1e6) if expected_s > 0 else None
 
 
 def _mean_batch(use: NetworkUse, counts: SessionCounts) -> float:

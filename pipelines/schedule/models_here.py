@@ -7,7 +7,7 @@ from pathlib import Path
 
 from operators.wire.fleet import MOST_BATCHES, MOST_SESSIONS
 from operators.wire.schema import BatchTime, TimedModel
-from pipelines.schedule.process_meter import NetworkUse
+from pipelines.measure.process_meter import NetworkUse
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
 from serving.loading.residency import RESIDENT_PER_FILE_BYTE

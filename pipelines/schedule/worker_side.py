@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from operators.wire.schema import FleetPlacement
 from pipelines.assembly.engine import FleetTools
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.nodes import NodeSpec
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
-from pipelines.schedule.process_meter import ProcessMeter
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
 from serving.remote.client.placed_rates import PlacedRates

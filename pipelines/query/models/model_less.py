@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from pipelines.query.needs import Needs, needs_of
 from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode
@@ -13,6 +14,7 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
+from serving.scheduling.estimates import LatencyTable
 from serving.variants.timings import VariantFigures
 from serving.variants.variant import generate, parse, sizes_of
 
@@ -29,7 +31,17 @@ KnownOf = Callable[[str], VariantFigures | None]
 class _Candidate:
     model: str
     agreement: float
-    takes_s: float
+    tail_s: Mapping[int, float]
+
+    @property
+    def takes_s(self) -> float:
+        return min(self.tail_s.values())
+
+    def meets(self, needs: Needs) -> bool:
+        """Whether it takes no longer, and no more of the device, than is needed."""
+        latency_ms = 1000 * LatencyTable(self.tail_s)(1)
+        cost_ms = 1000 * min(took_s / batch for batch, took_s in self.tail_s.items())
+        return latency_ms <= (needs.latency_ms or inf) and cost_ms <= (needs.cost_ms or inf)
 
 
 def with_models(draft: Draft, catalogue: Catalogue, measured: KnownOf) -> tuple[Draft, list[Problem]]:
@@ -41,7 +53,7 @@ def with_models(draft: Draft, catalogue: Catalogue, measured: KnownOf) -> tuple[
         if isinstance(node, DetectNode | RecogniseNode) and (needs := needs_of(node.models)) is not None:
             try:
                 models = _models(node, needs, accuracy, catalogue, measured)
-                found[index] = node.model_copy(update={"model": models})
+                found[index] = node.listing(needs, models)
             except ModelError as error:
                 problems.append(Problem(("nodes", index, "model"), str(error)))
     return _replaced(draft, found, [problem.path[1] for problem in problems]), problems
@@ -65,7 +77,8 @@ def _models(
     oracle = catalogue.find(needs.task) if needs.task is not None else _only_reference(node, catalogue)
     own = _known(oracle.card.name, measured)
     wanted = accuracy if needs.accuracy is None else needs.accuracy
-    others = sorted(_good_enough(oracle, own, wanted, catalogue, measured), key=lambda each: -each.agreement)
+    fitting = (each for each in _good_enough(oracle, own, wanted, catalogue, measured) if each.meets(needs))
+    others = sorted(fitting, key=lambda each: -each.agreement)
     listed, fastest_s = [oracle.card.name], min(own.tail_s.values()) if own is not None else float("inf")
     for each in others:
         if each.takes_s < fastest_s:  # else a better one is as fast
@@ -97,7 +110,7 @@ def _good_enough(
             known = _known(name, measured) if name != oracle.card.name else None
             agreement = None if known is None else _agreement(entry, known, oracle, own)
             if known is not None and agreement is not None and agreement >= wanted:
-                yield _Candidate(name, agreement, min(known.tail_s.values()))
+                yield _Candidate(name, agreement, known.tail_s)
 
 
 def _alike(card: ModelCard, oracle: ModelCard) -> bool:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from operators.base import Operator, make_ready, shared_part
 from operators.detect.zoned import Zoned
+from operators.observer import Observers
 from pipelines.assembly.node import node
 from pipelines.assembly.parts import Household, Parts, Setting, executing, frame_room, housed
 from pipelines.assembly.registry import ShortcutNode
 from pipelines.environment import backend
 from pipelines.execute.lanes import Lanes
+from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import DagNode
 from pipelines.query.nodes import DetectNode
@@ -57,9 +59,10 @@ class Common:
 
     def __init__(self, known: Catalogue, setting: Setting) -> None:
         """``setting``: that of every query."""
-        self.networks: Backend = backend(known, setting.observers)
+        meter = ProcessMeter()
+        self.networks: Backend = backend(known, Observers([setting.observers, meter]))
         self.lanes = Lanes(setting.clock, frame_room([]))
-        self._setting = replace(setting, local=self.networks, lanes=self.lanes)
+        self._setting = replace(setting, local=self.networks, lanes=self.lanes, meter=meter)
         self._nodes: dict[str, CommonNode] = {}
         """By what their answers depend on."""
         self._open: list[OpenQuery] = []

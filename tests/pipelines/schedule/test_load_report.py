@@ -7,9 +7,9 @@ import pytest
 
 from operators.wire.schema import BatchTime, TimedModel, from_json, to_json
 from operators.wire.schema import ProcessLoad as Load
+from pipelines.measure.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.schedule.models_here import models_here, times
-from pipelines.schedule.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import Urgency

@@ -158,6 +158,33 @@ def test_auto_asks_which_where_there_are_several(tmp_path: Path, catalogue: Cata
     assert "say {task: NAME}; allowed: cars, vans" in told
 
 
+@pytest.mark.parametrize(
+    ("needs", "listed"),
+    [
+        ("{task: cars, accuracy: 0.9, latency_ms: 3.5}", ("cars", "cars@onnxruntime-int8", "cars-compact")),
+        ("{task: cars, accuracy: 0.9, cost_ms: 2}", ("cars", "cars-compact")),
+        ("{task: cars, accuracy: 0.9, latency_ms: 0.5}", ("cars",)),
+    ],
+)
+def test_models_that_take_too_long_or_cost_too_much_are_not_listed(
+    needs: str, listed: tuple[str, ...], tmp_path: Path, catalogue: Catalogue
+) -> None:
+    """The oracle stays: the others are compared with it."""
+    assert models_of(tmp_path, catalogue, needs) == (listed, [])
+
+
+def test_a_node_keeps_what_it_needs(tmp_path: Path) -> None:
+    node = RecogniseNode.model_validate(
+        {"name": "n", "task": "recognise", "input": "frame", "model": {"task": "cars", "latency_ms": 3}}
+    )
+    needs = needs_of(node.models)
+    assert needs is not None
+    assert (node.needs, needs.task, needs.accuracy, needs.latency_ms, needs.cost_ms) == (None, "cars", None, 3.0, None)
+    listed = node.listing(needs, ("cars", "cars-compact"))
+    assert (listed.needs, listed.models) == (needs, ("cars", "cars-compact"))
+    assert node.models != listed.models
+
+
 def test_names_are_no_needs() -> None:
     assert needs_of(["vehicle-type"]) is None
     assert needs_of(["auto", "other"]) is None

@@ -1,4 +1,4 @@
-"""An observer that counts the work of a process's networks, for a scheduler."""
+"""An observer that counts the work of a process's networks, for a scheduler and for planners."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from operators.observer import Observer
+from serving.scheduling.estimates import LatencyTable
 
 MOST_NETWORKS = 256
 """Networks that are counted; of further ones nothing is known."""
@@ -81,3 +82,20 @@ def models_of(network: str) -> list[str]:
     (['cars', 'colours'], ['people'], ['kind@openvino-bf16'])
     """
     return [each.partition("+")[0] for each in network.split(" + ")]
+
+
+def recent(now: NetworkUse | None, then: NetworkUse | None) -> NetworkUse:
+    """The work of a network between two moments."""
+    now, then = now or NetworkUse(), then or NetworkUse()
+    before = {size: count for size, (count, _) in then.sizes.items()}
+    sizes = {size: (count - before.get(size, 0), of_late_s) for size, (count, of_late_s) in now.sizes.items()}
+    return NetworkUse(now.batches - then.batches, now.items - then.items, now.took_s - then.took_s, sizes, now.loaded)
+
+
+def latency_ratio(use: NetworkUse, seconds: Mapping[int, float]) -> float | None:
+    """Time of its batches over what was measured of them by size; None where none ran, or nothing is known."""
+    if not seconds or not use.batches:
+        return None
+    table = LatencyTable(seconds)
+    expected_s = sum(count * table(size) for size, (count, _) in use.sizes.items() if count > 0)
+    return min(max(use.took_s / expected_s, 1e-3), 1e6) if expected_s > 0 else None

@@ -1,0 +1,117 @@
+"""The planner of nodes that name no model: it passes over models that are overloaded or interfered now. Pure.
+
+Another planner says which models have the time, best first. Models in trouble come last, so that they answer only where
+no other has the time; and where a node requires a latency or a cost, all models that meet them are equally good, and
+the one that ``select`` takes comes first: the least loaded of the active ones, else the one that is ready soonest
+(Romero et al., 2021, §4.1). It stays until it is in trouble itself, so that answers do not change sides for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
+
+from operators.decision import Decision, Rung
+from pipelines.planning.planner import Planner, Start, Step
+from serving.scheduling.estimates import LatencyTable
+from serving.scheduling.health import State
+from serving.selection.select import select
+from serving.selection.table import Requirements, VariantRecord, VariantTable
+
+TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
+AGAIN_S = 1.0
+"""An order of models holds for so long."""
+
+
+class ModelStanding(NamedTuple):
+    """A model as it is now."""
+
+    state: State
+    load: float
+    """Share of its peak throughput that it serves."""
+
+
+Seconds = Mapping[str, Mapping[int, float]]
+"""Seconds of the batches of models by size, as they were measured."""
+StatesAt = Callable[[float, Seconds], Mapping[str, ModelStanding]]
+"""The states of models at a time, seconds on the monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    until_s: float
+    first: str | None
+    """The model that is taken before others; None: the best one that is not in trouble."""
+    troubled: Mapping[str, State]
+    why: str
+    meets: bool = False
+    """Whether the first one meets all requirements."""
+
+    def of(self, ladder: Sequence[Rung]) -> list[Rung]:
+        """Models in trouble last; the first of all says why it is that."""
+        found = sorted(ladder, key=lambda rung: (rung.model != self.first, rung.model in self.troubled))
+        return [found[0]._replace(said=self.why), *found[1:]] if self.why else found
+
+
+class WithinStates:
+    """Asks another planner first; a ``Planner``."""
+
+    def __init__(
+        self, planner: Planner, needs: Mapping[str, Requirements], seconds: Callable[[], Seconds], states: StatesAt
+    ) -> None:
+        """``needs``: by node that names no model; ``seconds``: of all models that were measured by now."""
+        self._planner, self._needs, self._seconds, self._states = planner, needs, seconds, states
+        self._orders: dict[str, _Order] = {}
+
+    def arrived(self, stream: str, now_s: float) -> None:
+        self._planner.arrived(stream, now_s)
+
+    def begins(self, start: Start) -> None:
+        self._planner.begins(start)
+
+    def plan(self, step: Step) -> Decision:
+        decision = self._planner.plan(step)
+        if step.node not in self._needs or len(decision.ladder) < 2:
+            return decision
+        order = self._orders.get(step.node)
+        if order is None or step.now_s >= order.until_s:
+            models = [rung.model for rung in decision.ladder]
+            order = self._orders[step.node] = self._ordered(step.node, models, step.now_s, order)
+        ladder = order.of(decision.ladder)
+        return replace(decision, variant=ladder[0].model, ladder=ladder)
+
+    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
+        return self._planner.ended(stream, node, took_s, plan)
+
+    def forget(self, stream: str) -> None:
+        self._planner.forget(stream)
+
+    def _ordered(self, node: str, models: Sequence[str], now_s: float, before: _Order | None) -> _Order:
+        needs, known = self._needs[node], self._seconds()
+        seconds = {model: known[model] for model in models if known.get(model)}
+        standing = self._states(now_s, seconds)
+        troubled = {model: each.state for model, each in standing.items() if each.state in TROUBLED}
+        until_s = now_s + AGAIN_S
+        if (needs.latency_s == inf and needs.cost == inf) or not seconds:
+            return _Order(until_s, None, troubled, _passed_over(models, troubled))
+        if before is not None and before.first in seconds and before.meets and before.first not in troubled:
+            return replace(before, until_s=until_s, troubled=troubled)
+        choice = select(needs, VariantTable([_record(model, seconds[model], standing[model]) for model in seconds]))
+        return _Order(until_s, choice.variant, troubled, choice.reason, choice.meets)
+
+
+def _record(model: str, seconds: Mapping[int, float], standing: ModelStanding) -> VariantRecord:
+    """A model to select from; those that are listed have the accuracy that is needed, and loading was not measured."""
+    cost = min(took_s / batch for batch, took_s in seconds.items())
+    return VariantRecord(model, LatencyTable(seconds)(1), 0.0, 1.0, cost, standing.state, standing.load)
+
+
+def _passed_over(models: Sequence[str], troubled: Mapping[str, State]) -> str:
+    """Why the first model is not asked, or is though it is in trouble; empty where it is in none."""
+    if models[0] not in troubled:
+        return ""
+    if len(troubled) == len(models):
+        return "all models are overloaded or interfered"
+    return f"{models[0]} is {troubled[models[0]].value}"

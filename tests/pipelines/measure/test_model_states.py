@@ -1,0 +1,49 @@
+"""States of models, from the batches that a process runs."""
+
+from __future__ import annotations
+
+from pipelines.measure.model_states import HELD_S, ModelStates
+from pipelines.measure.process_meter import ProcessMeter
+from serving.scheduling.health import State
+
+CURVE = {"cars": {1: 0.010, 8: 0.040}, "people": {1: 0.02}}
+"""At most 200 and 50 items a second."""
+
+
+def run(meter: ProcessMeter, items: int, took_s: float, batches: int) -> None:
+    for _ in range(batches):
+        meter.network_ran("cars", items, took_s)
+
+
+def test_states_follow_what_is_run() -> None:
+    meter = ProcessMeter()
+    states = ModelStates(meter)
+    assert states.at(0.0, CURVE)["cars"].state is State.INACTIVE
+    meter.model_loaded("cars", 1.0, 1000)
+    assert states.at(1.0, CURVE)["cars"].state is State.INACTIVE  # not looked at yet
+    run(meter, 1, 0.011, 10)
+    assert states.at(2.0, CURVE)["cars"] == (State.ACTIVE, 5 / 200)
+    run(meter, 8, 0.040, 48)
+    assert states.at(4.0, CURVE)["cars"] == (State.OVERLOADED, 0.96)
+    assert states.at(4.0, CURVE)["people"].state is State.INACTIVE
+
+
+def test_trouble_is_held_though_nobody_asks_meanwhile() -> None:
+    meter = ProcessMeter()
+    states = ModelStates(meter)
+    states.at(0.0, CURVE)
+    meter.model_loaded("cars", 1.0, 1000)
+    run(meter, 1, 0.020, 10)
+    assert states.at(2.0, CURVE)["cars"].state is State.INTERFERED
+    assert states.at(2.0 + HELD_S - 1, CURVE)["cars"].state is State.INTERFERED
+    assert states.at(2.0 + HELD_S + 2, CURVE)["cars"].state is State.ACTIVE
+    meter.model_unloaded("cars")
+    assert ModelStates(meter).at(0.0, CURVE)["cars"].state is State.INACTIVE
+
+
+def test_a_model_at_a_backend_is_known_by_its_calls() -> None:
+    meter = ProcessMeter()
+    states = ModelStates(meter)
+    states.at(0.0, CURVE)
+    run(meter, 1, 0.03, 5)
+    assert states.at(2.0, CURVE)["cars"].state is State.INTERFERED
