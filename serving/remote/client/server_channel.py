@@ -45,8 +45,13 @@ CONNECTING = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 3000),
     ("grpc.max_reconnect_backoff_ms", 5000),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.ping_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
 )
-"""One connection to the address itself, made anew soon after it was lost."""
+"""One connection to the address itself, made anew soon after it was lost. It is lost where a ping has no answer within
+ten seconds, which is sent where nothing came for as long: its wire may have been cut without a word."""
 Question = TypeVar("Question", bound=Message)
 Reply = TypeVar("Reply", bound=Message)
 

@@ -60,6 +60,11 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
         *message_options(limits.wire),
         ("grpc.so_reuseport", 0),  # two on one port would share its calls
         ("grpc.max_allowed_incoming_connections", limits.connections),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),  # clients may ask whether the wire still holds
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.keepalive_time_ms", 60_000),  # clients that have gone without a word leave their place to others
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.http2.ping_timeout_ms", 20_000),
     ]
     server = grpc.aio.server(
         interceptors=[] if address.token is None else [TokenDoor(address.token)],
