@@ -10,6 +10,7 @@ import sys
 import tomllib
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -61,27 +62,46 @@ def test_the_services_run_together_until_watch_prints_and_end_in_order(
         "broker:19092": broker.bootstrap,
         "camera:8554/street": rtsp_server(clip).uri.removeprefix("rtsp://"),
         "0.0.0.0:8470": f"0.0.0.0:{(port := free_port())}",
+        "0.0.0.0:8001": f"0.0.0.0:{free_port()}",
+        "0.0.0.0:8471": f"0.0.0.0:{(wanted := free_port())}",
     }
     stand_ins, secret = ["broker", "camera"], {"SLUICE_SERVE_SECRET": "sixteen characters"}
-    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve"], secret) as composition:
+    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve", "schedule"], secret) as composition:
         composition.up()
         until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
-        for name in ("capture", "worker", "adapt", "serve", "watch"):
+        for name in ("capture", "worker", "adapt", "serve", "backend", "schedule", "watch"):
             until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
         assert "failed" not in composition.output("watch")
         until(lambda: '"stream":"street"' in first_line_of_the_page(port), "the street on the page")
+        until(lambda: backends_wanted(wanted) == 0, "the plan: nobody asks the backend")
+        ended = "topics", "capture", "worker", "adapt", "serve", "backend", "schedule", "watch"
         statuses = composition.down()
         outputs = {name: composition.output(name) for name in statuses}
-        assert statuses == dict.fromkeys(("topics", "capture", "worker", "adapt", "serve", "watch"), 0), outputs
+        assert statuses == dict.fromkeys(ended, 0), outputs
+
+
+def backends_wanted(port: int) -> int | None:
+    """What an autoscaler reads; None before there is a plan."""
+    try:
+        with asked(port, "/wanted/backends?kind=cpu") as answer:
+            return int(json.load(answer)["value"])
+    except OSError:
+        return None
 
 
 def first_line_of_the_page(port: int) -> str:
     """What the wall is told first, by whoever has the secret."""
-    asked = urllib.request.Request(
-        f"http://127.0.0.1:{port}/live", headers={"Authorization": "Bearer sixteen characters"}
-    )
-    with urllib.request.urlopen(asked, timeout=30) as answer:
+    with asked(port, "/live") as answer:
         return next(line for line in answer if line.startswith(b"data: ")).decode()
+
+
+def asked(port: int, path: str) -> HTTPResponse:
+    """An answer to whoever has the secret."""
+    question = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", headers={"Authorization": "Bearer sixteen characters"}
+    )
+    answer: HTTPResponse = urllib.request.urlopen(question, timeout=30)
+    return answer
 
 
 @pytest.mark.parametrize("service", OURS.values(), ids=OURS)
