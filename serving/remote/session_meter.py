@@ -85,8 +85,11 @@ class SessionMeter:
     def _note_time(self, counts: SessionCounts, urgency: Urgency, now_s: float) -> None:
         own_s, left_s = counts.took_s or urgency.downstream_s, urgency.deadline - now_s
         both_s = own_s + urgency.downstream_s
-        time_s = left_s * (urgency.share or (own_s / both_s if both_s > 0 else 1.0))
-        if time_s >= counts.longest_s or now_s - counts.since_s > FADING_S:
+        share = urgency.share or (own_s / both_s if both_s > 0 else 1.0)
+        time_s = left_s * share
+        if not counts.slo_s and time_s <= 0:
+            time_s = urgency.slo_s * share  # the first one is late: as if it had not waited
+        if not counts.slo_s or time_s >= counts.longest_s or now_s - counts.since_s > FADING_S:
             counts.longest_s, counts.since_s = max(time_s, FADED * counts.longest_s, LEAST_S), now_s
             counts.slo_s = stepped(counts.longest_s, counts.slo_s)
 

@@ -51,6 +51,14 @@ def test_a_share_that_is_known_counts_in_place_of_proportions() -> None:
     assert [each.slo_s for each in meter.sessions.values()] == [stepped(0.1)]
 
 
+@pytest.mark.parametrize(("slo_s", "has_s"), [(0.5, stepped(0.5)), (0.0, stepped(0.0))])
+def test_a_session_that_begins_late_has_a_time_too(slo_s: float, has_s: float) -> None:
+    meter = SessionMeter()
+    meter.asked("a", urgency(-2.0, slo_s=slo_s), 1, 0.0)
+    (counts,) = meter.sessions.values()
+    assert counts.slo_s == has_s > 0
+
+
 def test_cameras_of_one_slo_share_a_session_and_sessions_are_bounded() -> None:
     meter = SessionMeter(most=3)
     for number in range(50):
