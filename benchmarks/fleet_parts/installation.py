@@ -24,7 +24,7 @@ from tests.real.process import Sluice
 MODELS = {"types": "vehicle-type", "compact": "vehicle-type-compact", "kinds": "street-kind"}
 """By query."""
 STREAMS = 4
-"""Of each query."""
+"""Those of each query."""
 SLO_MS = 1500
 MEMORY = "20MiB"
 """For the networks of a backend: the largest leaves room for one of the others."""

@@ -24,7 +24,7 @@ class Pace:
     every_s: float = 10.0
     phase_s: float = 60.0
     fps: float = 1.0
-    """Of each stream."""
+    """Frames of each stream in a second."""
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,20 @@ class FleetView:
         found: defaultdict[str, dict[str, BatchProfile]] = defaultdict(dict)
         for (model, device), told in self._profiles.items():
             ranked = sorted(told.values(), key=lambda each: each.times[-1].ms / each.times[-1].batch)
-            found[model][device] = as_profile(ranked[len(ranked) // 2])
+            found[model][device] = as_profile(ranked[len(ranked) // 2], self._factor(model, device))
         return dict(found)
+
+    def _factor(self, model: str, device: str) -> float:
+        """How many times longer than its profile a model takes, where that is so on most backends that run it."""
+        sessions = [
+            session
+            for heard in self._heard.values()
+            if heard.load.kind == "backend" and heard.load.device == device
+            for session in heard.load.sessions
+            if session.model == model and session.latency_ratio is not None
+        ]
+        ratios = sorted(each.latency_ratio or 1.0 for each in sessions if each.state == "interfered")
+        return max(1.0, ratios[len(ratios) // 2]) if 2 * len(ratios) > len(sessions) else 1.0
 
     def _learn(self, key: tuple[str, str], process: str, profile: TimedModel) -> None:
         if key not in self._profiles and len(self._profiles) >= self.bounds.profiles:
@@ -125,8 +137,9 @@ class FleetView:
         return heard.load.leaving or now_s - heard.at_s > self.bounds.silent_s
 
 
-def as_profile(told: TimedModel) -> BatchProfile:
-    return BatchProfile({time.batch: time.ms / 1000 for time in told.times}, told.memory_bytes)
+def as_profile(told: TimedModel, factor: float = 1.0) -> BatchProfile:
+    """``factor``: batches take so many times longer."""
+    return BatchProfile({time.batch: factor * time.ms / 1000 for time in told.times}, told.memory_bytes)
 
 
 def running(backends: Iterable[ProcessLoad]) -> Mapping[str, int]:

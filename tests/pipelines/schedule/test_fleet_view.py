@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from operators.wire.schema import AskedSession
 from pipelines.schedule.fleet_view import FleetView, ViewBounds
 from tests.pipelines.schedule.fleets import backend, timed, told
 
@@ -46,6 +48,17 @@ def test_no_single_backend_decides_what_a_model_costs() -> None:
     assert view.profiles()["cars"]["cpu"].latency_s[1] == 0.008
     view.hear(told("w0", profiles=[timed("others")]), 0.0)  # a worker has no device to measure on
     assert view.profiles().keys() == {"cars"}
+
+
+def test_what_most_backends_take_longer_for_is_planned_with_that() -> None:
+    view = FleetView()
+    for name, state, ratio in (("b0", "interfered", 2.0), ("b1", "active", 1.1), ("b2", "interfered", 3.0)):
+        session = AskedSession(model="cars", slo_ms=200, asked=1, served=1, state=state, latency_ratio=ratio)  # type: ignore[arg-type]
+        view.hear(replace(backend(name, "cars"), sessions=[session]), 0.0)
+    assert view.profiles()["cars"]["cpu"].latency_s[1] == pytest.approx(0.024)
+    view.hear(replace(backend("b2", "cars"), sessions=[session]), 0.0)
+    view.hear(backend("b0", "cars"), 0.0)
+    assert view.profiles()["cars"]["cpu"].latency_s[1] == pytest.approx(0.008)
 
 
 def test_what_is_known_is_bounded() -> None:
