@@ -2,5 +2,5 @@
 
 Read in this order: ``names``, ``load_report``, ``models_here``, ``fleet_link``, ``worker_side``,
 ``member``, ``backend_side``, ``fleet_view``, ``steady``, ``epochs``, ``election``, ``service``, ``numbers``,
-``process``, ``machines``, ``paper_fleet``.
+``process``, ``machines``, ``cheapest_models``, ``paper_fleet``.
 """

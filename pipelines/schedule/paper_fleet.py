@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pipelines.query.yaml_file import read_yaml
+from pipelines.schedule.cheapest_models import cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
 from pipelines.schedule.machines import device_kinds
 from serving.autoscale.machine_file import MachineLine, machine_kinds
@@ -35,6 +36,8 @@ class PaperSession(Strict):
     rate: float = Field(ge=0, le=1e9)
     """Items per second."""
     priority: int = Field(default=0, ge=-1000, le=1000)
+    instead: list[Name] = Field(default_factory=list, max_length=16)
+    """Models that are as good: those of all that cost least are planned."""
 
 
 class PaperProfile(Strict):
@@ -99,11 +102,14 @@ def simulated(path: Path, measured: Measured) -> PaperPlan:
     fleet, problems = validate(PaperFleet, document.data) if not document.problems else (None, [])
     if fleet is None:
         raise BadInput(document.explain([*document.problems, *problems]))
-    kinds = device_kinds(machine_kinds({"machines": {k: v.model_dump() for k, v in fleet.machines.items()}})[0])
+    machines, _ = machine_kinds({"machines": {k: v.model_dump() for k, v in fleet.machines.items()}})
+    kinds = device_kinds(machines)
     if unknown := _unknown(fleet):
         raise BadInput(document.explain(unknown))
     demands = [Demand(each.model, planned_s(each.slo_ms), each.rate, each.priority) for each in fleet.sessions]
     profiles = _profiles(fleet, measured)
+    if any(each.instead for each in fleet.sessions):
+        demands = cheapest_models(demands, [each.instead for each in fleet.sessions], profiles, machines)
     counts = fleet.backends if fleet.backends is not None else place(demands, profiles, Fleet(kinds)).wanted
     there = [FleetBackend(f"{kind}-{number + 1}", kind) for kind in counts for number in range(counts[kind])]
     plan = place(demands, profiles, Fleet(kinds_of(kinds, []), there))
@@ -125,7 +131,7 @@ def _profiles(fleet: PaperFleet, measured: Measured) -> dict[str, dict[str, Batc
         }
         for model, kinds in fleet.profiles.items()
     }
-    for model in {each.model for each in fleet.sessions} - found.keys():
+    for model in {model for each in fleet.sessions for model in (each.model, *each.instead)} - found.keys():
         if (seconds := measured(model)) is not None:
             found[model] = {kind: BatchProfile(seconds, 0) for kind in fleet.machines}
     return found
