@@ -76,6 +76,8 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     """How long a ``leave`` ends: media time from the first to the last moment inside."""
     entered_track_id: Count | UnsetType = UNSET
     """The track that entered, where the one that leaves has gone on as it; left out where they are the same."""
+    query: Id | UnsetType = UNSET
+    """The query whose results show it; left out in files of runs, and in messages of earlier versions."""
     cause: ZoneCause | UnsetType = UNSET
     """Why there is an ``enter`` or ``leave``. ``crossed``: the object was seen on both sides of the border;
     ``appeared``: its track began inside; ``ended``: its track has ended inside."""
@@ -114,6 +116,8 @@ class Counts(msgspec.Struct, kw_only=True, frozen=True):
     """For every zone the objects that are inside at the end of the interval."""
     lines: Annotated[dict[Label, LineCounts], Meta(max_length=bounds.MOST_ZONES)] = {}
     """For every line the objects that crossed it in the interval."""
+    query: Id | UnsetType = UNSET
+    """The query that counts; left out in files of runs, and in messages of earlier versions."""
 
     def __post_init__(self) -> None:
         bounds.check(self.captured_at)

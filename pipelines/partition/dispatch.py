@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Counts, DeadLetter, Event, Result, to_json
 from pipelines.partition.answer import Answer, without_objects
@@ -63,7 +65,7 @@ class Dispatch:
     def events(self, result: Result) -> list[Event | Counts]:
         """Derive events from a result; a stream whose events cannot be derived begins anew."""
         try:
-            return self._derive(result)
+            return [msgspec.structs.replace(event, query=result.query) for event in self._derive(result)]
         except Exception as error:
             place = f"stream {result.stream} seq {result.seq}"
             self._mishaps.note("events could not be derived", f"{place}: {type(error).__name__}: {error}")

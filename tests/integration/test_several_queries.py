@@ -15,7 +15,7 @@ import yaml
 
 from operators.frames.frame import Frame, Region
 from operators.testing import make_region
-from operators.wire.schema import Result, from_json
+from operators.wire.schema import Event, Result, from_json
 from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
 from pipelines.worker.following import Following
@@ -195,6 +195,9 @@ async def test_queries_come_change_and_go_while_the_others_run_and_no_frame_is_l
     assert set(CALLS.values()) == {1}
     tracks = {each.track_id for result in found for each in result.objects}
     assert len(tracks - {None}) == 1, "unchanged nodes keep their state, and so does the query that shares them"
+    events = [from_json(each.value, Event) for each in await wire.all_of(wire.topics.events)]
+    begun = Counter(each.query for each in events if each.type == "new")
+    assert begun == {"stays": 1, "comes": 1}, "events go on over a change that leaves them as they were"
 
 
 async def test_queries_of_other_topics_and_of_a_name_that_is_taken_are_refused(

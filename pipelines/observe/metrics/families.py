@@ -8,6 +8,7 @@ from typing import Literal
 LATENCIES_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 10.0, 30.0)
 """Upper bounds of the histograms' buckets."""
 STREAM = "stream"
+QUERY = "query"
 SHORTCUT = (STREAM, "node", "kind")
 
 
@@ -36,7 +37,9 @@ STATE = Family(
     (STREAM, "state", "reason"),
     "1 for the state that a source is in; reason is empty while all is well.",
 )
-FRAMES = Family("sluice_frames", "counter", (STREAM, "outcome", "cause"), "Results, by how the frame ended and why.")
+FRAMES = Family(
+    "sluice_frames", "counter", (STREAM, QUERY, "outcome", "cause"), "Results, by how the frame ended and why."
+)
 MISSING = Family(
     "sluice_frames_missing", "counter", (STREAM,), "Frames that capture has numbered and that never came: no result."
 )
@@ -46,12 +49,15 @@ THINNED = Family(
     (STREAM, "cause"),
     "Frames that a worker does not look at, as the query asks for fewer: no result.",
 )
-LATE = Family("sluice_frames_late", "counter", (STREAM,), "Analysed frames whose result came after the deadline.")
+LATE = Family("sluice_frames_late", "counter", (STREAM, QUERY), "Analysed frames whose result came after the deadline.")
 LATENCY = Family(
-    "sluice_frame_latency_seconds", "histogram", (STREAM,), "From capture until the result was ready; analysed frames."
+    "sluice_frame_latency_seconds",
+    "histogram",
+    (STREAM, QUERY),
+    "From capture until the result was ready; analysed frames.",
 )
 STAGE = Family("sluice_stage_seconds", "histogram", ("stage",), "Time that analysed frames spent in a stage.")
-SLO = Family("sluice_slo_seconds", "gauge", (), "The query's latency objective.")
+SLO = Family("sluice_slo_seconds", "gauge", (QUERY,), "The query's latency objective.")
 DETECTIONS = Family(
     "sluice_detections", "counter", (STREAM, "provenance"), "Objects in results: found by the detector or propagated."
 )

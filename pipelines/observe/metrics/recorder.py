@@ -42,7 +42,7 @@ class MetricsRecorder(Observer):
         """Streams whose frames wait for the analysis, so that none is late."""
         self._tallies.at(families.BUILD, version("sluice-video")).value = 1
         self._tallies.at(families.HEALTHY).value = 1
-        for single in (families.LEFT_OUT, families.QUEUE_AGE, families.SLO):
+        for single in (families.LEFT_OUT, families.QUEUE_AGE):
             self._tallies.at(single)
 
     def frame_captured(self, stream: str, seq: int) -> None:
@@ -73,11 +73,11 @@ class MetricsRecorder(Observer):
 
     def frame_analysed(self, result: Result) -> None:
         self._count(result)
-        plan, stream, tallies = result.plan, result.stream, self._tallies
-        tallies.at(families.SLO).value = plan.slo_ms / 1000
+        plan, stream, query, tallies = result.plan, result.stream, result.query, self._tallies
+        tallies.at(families.SLO, query).value = plan.slo_ms / 1000
         if plan.latency_known:
-            self._of(stream, families.LATENCY).add(plan.latency_ms / 1000)
-            self._of(stream, families.LATE).value += not plan.deadline_met and stream not in self.unhurried
+            self._of(stream, families.LATENCY, query).add(plan.latency_ms / 1000)
+            self._of(stream, families.LATE, query).value += not plan.deadline_met and stream not in self.unhurried
         for stage, took_ms in plan.stages_ms.items():
             histogram = self._stages.get(stage)
             if histogram is None:
@@ -154,7 +154,8 @@ class MetricsRecorder(Observer):
         self._names.release(stream)
 
     def _count(self, result: Result) -> None:
-        self._of(result.stream, families.FRAMES, result.outcome, cause_word(result.outcome, result.cause)).value += 1
+        ended = result.outcome, cause_word(result.outcome, result.cause)
+        self._of(result.stream, families.FRAMES, result.query, *ended).value += 1
         if result.stream not in self._streams:
             self._tallies.at(families.LEFT_OUT).value += 1
 

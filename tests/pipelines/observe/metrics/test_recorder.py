@@ -48,27 +48,27 @@ def test_frames_are_counted_by_outcome_and_cause_and_timed() -> None:
     seen.frame_dropped(result(4, outcome="dropped", cause="whatever somebody sends"))
     seen.frame_failed(result(5, outcome="failed", cause="image_too_large: it claims"))
     seen.frame_failed(result(6, outcome="failed", cause="kind: ValueError: boom"))
-    stream = result(0).stream
+    stream, query = result(0).stream, result(0).query
     found = {
-        (outcome, cause): seen.value(families.FRAMES, stream=stream, outcome=outcome, cause=cause)
+        (outcome, cause): seen.value(families.FRAMES, stream=stream, query=query, outcome=outcome, cause=cause)
         for outcome, cause in [
             *(("analysed", ""), ("dropped", "late"), ("dropped", "other")),
             *(("failed", "image_too_large"), ("failed", "node_failed")),
         ]
     }
     assert list(found.values()) == [3, 1, 1, 1, 1]
-    assert seen.value(families.LATE, stream=stream) == 1
-    assert seen.value(families.LATENCY, "_count", stream=stream) == 2
+    assert seen.value(families.LATE, stream=stream, query=query) == 1
+    assert seen.value(families.LATENCY, "_count", stream=stream, query=query) == 2
     assert seen.value(families.STAGE, "_sum", stage="queue") == pytest.approx(0.1)
-    assert seen.value(families.SLO) == 0.25
+    assert seen.value(families.SLO, query=query) == 0.25
 
 
 def test_files_whose_frames_wait_are_never_late() -> None:
     seen = Watched()
-    seen.unhurried = {"clip"}
+    seen.unhurried, query = {"clip"}, result(0).query
     for stream in ("clip", "gate"):
         seen.frame_analysed(result(0, stream=stream, plan=Plan(slo_ms=250, deadline_met=False, latency_ms=400)))
-    assert [seen.value(families.LATE, stream=stream) for stream in ("clip", "gate")] == [0, 1]
+    assert [seen.value(families.LATE, stream=stream, query=query) for stream in ("clip", "gate")] == [0, 1]
 
 
 def answer(provenance: Any, looked: Any = None) -> Attribute:

@@ -44,7 +44,7 @@ async def test_metrics_are_what_was_observed() -> None:
         scrape.recorder.frame_analysed(result(0, stream="gate"))
         status, text, headers = await asked(at, "/metrics")
     assert status == 200
-    assert 'sluice_frames_total{cause="",outcome="analysed",stream="gate"} 1.0' in text
+    assert 'sluice_frames_total{cause="",outcome="analysed",query="q",stream="gate"} 1.0' in text
     assert "process_resident_memory_bytes" in text
     assert "_created" not in text
     assert headers["Content-Type"].startswith("text/plain; version=")
