@@ -68,8 +68,8 @@ class Follower:
         )
         fetches = FetchLog()
         watch_fetches(consumer, fetches)  # which checks them
-        await consumer.start()
         try:
+            await consumer.start()
             ends = await self._begin(consumer)
             while True:
                 batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=AT_ONCE)

@@ -64,8 +64,8 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
             heartbeat_interval_ms=round(HEARTBEAT_S * 1000),
         )
         consumer.subscribe([self._topic], listener=self)
-        await consumer.start()
         try:
+            await consumer.start()
             looked_s = -COUNTED_S
             while True:
                 began_s = time.monotonic()
