@@ -38,7 +38,7 @@ stubs: $(VENV)/.installed-dev ## generate what speaks to servers of networks fro
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. serving/remote/protocol/inference.proto
 
 bench: $(VENV)/.installed-dev ## run every benchmark and rewrite benchmarks/results (long)
-	@set -e; for script in $$(ls benchmarks/*.py | grep -vE '/(__init__|harness)\.py$$'); do \
+	@set -e; for script in $$(ls benchmarks/*.py | grep -vE '/(__init__|harness|claims|stale)\.py$$'); do \
 		name=$$(basename $$script .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
 kafka-up: $(VENV)/.installed-dev ## start a Kafka broker on 127.0.0.1:9092 (Java and Maven needed)
