@@ -26,15 +26,17 @@ class Following:
     def __init__(self, files: QueryFiles, queries: OpenQueries) -> None:
         self._files, self._queries = files, queries
         self._seen: dict[Path, bytes] = {}
-        """The content of each file that was taken or refused."""
+        """The digest of each file that was taken or refused."""
         self._gone: set[Path] = set()
         """Files that were not there at the last look: one that is being replaced may be away for a moment."""
+        self._lost = False
+        """Whether the last look failed."""
 
     async def open(self) -> None:
         """Take all files; raises what is wrong with the first that cannot be taken."""
-        for path, content, wanted in self._files.first:
+        for path, digest, wanted in self._files.first:
             await self._queries.take(path, wanted)
-            self._seen[path] = content
+            self._seen[path] = digest
 
     async def run(self, asked: asyncio.Event, every_s: float = EVERY_S) -> None:
         """Look now and then, and at once when ``asked``."""
@@ -46,12 +48,19 @@ class Following:
             await self.look()
 
     async def look(self) -> None:
-        """Take what is new or has changed, then withdraw what is gone."""
-        contents = await asyncio.to_thread(self._files.contents)
-        for path in [path for path, content in contents.items() if self._seen.get(path) != content]:
-            self._seen[path] = contents[path]
+        """Take what is new or has changed, then withdraw what is gone; a folder that cannot be read changes nothing."""
+        try:
+            digests = await asyncio.to_thread(self._files.digests, list(self._queries.files))
+        except OSError as error:
+            if not self._lost:
+                log.warning("the queries' folder cannot be read (%s): all run on as they are", error)
+            self._lost = True
+            return
+        self._lost = False
+        for path in [path for path, digest in digests.items() if self._seen.get(path) != digest]:
+            self._seen[path] = digests[path]
             await self._take(path)
-        absent = self._queries.files.keys() - contents.keys()
+        absent = self._queries.files.keys() - digests.keys()
         for path in absent & self._gone:
             self._seen.pop(path, None)
             await self._withdraw(path)

@@ -18,6 +18,7 @@ from pipelines.partition.stream_state import StateConfig
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
+from pipelines.schedule.worker_side import alternatives
 from pipelines.settings import BrokerSettings
 from pipelines.worker.duties import Duties
 from pipelines.worker.plan_publisher import PlanPublisher
@@ -44,9 +45,18 @@ class _Held:
 class OpenQueries:
     """Opens one at a time; the others run on meanwhile."""
 
-    def __init__(self, config: WorkerConfig, common: Common, adapted_at: BrokerSettings | None = None) -> None:
-        """``adapted_at``: the broker of the adaptation worker that trains for them; None: they train by themselves."""
-        self._config, self._common, self._adapted_at = config, common, adapted_at
+    def __init__(
+        self,
+        config: WorkerConfig,
+        common: Common,
+        instead: dict[str, list[str]],
+        adapted_at: BrokerSettings | None = None,
+    ) -> None:
+        """``instead`` is told, by remote model, those that may answer in its place.
+
+        ``adapted_at``: the broker of the adaptation worker that trains for them; None: they train by themselves.
+        """
+        self._config, self._common, self._instead, self._adapted_at = config, common, instead, adapted_at
         self.roster = Roster([])
         self._held: dict[str, _Held] = {}
         """By the query's name."""
@@ -71,6 +81,9 @@ class OpenQueries:
             raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
         held = await self._opened(path, wanted, before)
         self._held[name] = held
+        for model, others in alternatives(wanted.query.nodes).items():
+            known = self._instead.setdefault(model, [])
+            known += [each for each in others if each not in known]
         await self.roster.put(held.duties)
         if before is not None:
             await self._closed(before)

@@ -22,7 +22,7 @@ from pipelines.process.signals import (
 )
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule.names import process_name
-from pipelines.schedule.worker_side import WorkerSide, alternatives
+from pipelines.schedule.worker_side import WorkerSide
 from pipelines.settings import BrokerSettings
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
@@ -53,7 +53,8 @@ async def work(
     with recorders(config.record) as recording:
         station = _station(listen, recording)
         first = [wanted for _, _, wanted in files.first]
-        fleet = WorkerSide(process_name(), alternatives([node for each in first for node in each.query.nodes]))
+        instead: dict[str, list[str]] = {}
+        fleet = WorkerSide(process_name(), instead)
         watching = [*recording, *(station.observers if station else ()), fleet.meter]
         observers = Observers([config.observers, *watching])
         config = replace(config, observers=observers, ending=partial(end_within, ENDING_S))
@@ -65,7 +66,7 @@ async def work(
             fleet.linked(config.transport.settings, topics),
             Common(files.known, setting) as common,
         ):
-            queries = OpenQueries(config, common, adapted_at)
+            queries = OpenQueries(config, common, instead, adapted_at)
             if station is not None:
                 station.knows(queries.plans)
             following = Following(files, queries)

@@ -1,9 +1,10 @@
-"""The files of a worker's queries: those that were named, or all of a folder; their bytes show what has changed."""
+"""The files of a worker's queries: those that were named, or all of a folder; their digests show what has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 
 from pipelines.query.check import open_query
@@ -28,6 +29,7 @@ class QueryFiles:
         self.known = known
         """Where their models are looked up."""
         self._paths, self._sources = paths, sources
+        self._folders = frozenset(path for path in paths if path.is_dir())
         if not (found := list(self.found())):
             folders = ", ".join(str(path) for path in paths)
             raise BadInput(f"{folders}: holds no query: put a file NAME.yaml there")
@@ -37,17 +39,20 @@ class QueryFiles:
     @property
     def follows(self) -> bool:
         """Whether queries may come, change and go while the worker runs; one that is named by itself stays."""
-        return len(self._paths) > 1 or self._paths[0].is_dir()
+        return len(self._paths) > 1 or bool(self._folders)
 
     @property
     def folder(self) -> Path | None:
         """The folder, where it is one and nothing else."""
-        return self._paths[0] if len(self._paths) == 1 and self._paths[0].is_dir() else None
+        return next(iter(self._folders)) if len(self._paths) == 1 and self._folders else None
 
     def found(self) -> Iterator[Path]:
-        """Those that are there, a folder's in the order of their names; files that are named need not be there."""
+        """Those that are there, a folder's in the order of their names; files that are named need not be there.
+
+        Raises OSError for a folder that cannot be read.
+        """
         for path in self._paths:
-            if path.is_dir():
+            if path in self._folders:
                 names = (each for each in path.iterdir() if each.suffix in SUFFIXES and not each.name.startswith("."))
                 yield from sorted(each for each in names if each.is_file())
             else:
@@ -59,17 +64,20 @@ class QueryFiles:
 
     @cached_property
     def first(self) -> Sequence[tuple[Path, bytes, CompiledQuery]]:
-        """The files that are there at first, with their contents and queries; raises what is wrong with one."""
-        contents = self.contents()
-        return [(path, contents.get(path, b""), self.read(path)) for path in self.found()]
+        """The files that are there at first, with their digests and queries; raises what is wrong with one."""
+        digests = self.digests()
+        return [(path, digests.get(path, b""), self.read(path)) for path in self.found()]
 
-    def contents(self) -> Mapping[Path, bytes]:
-        """The bytes of those that can be read, as far as a query's may go."""
+    def digests(self, known: Collection[Path] = ()) -> Mapping[Path, bytes]:
+        """A digest of each file that can be read; where these are too many, of ``known`` ones, then of others.
+
+        Raises OSError as ``found``.
+        """
         found: dict[Path, bytes] = {}
-        for path in list(self.found())[:MOST_QUERIES]:
+        for path in sorted(self.found(), key=lambda path: path not in known)[:MOST_QUERIES]:
             try:
                 with path.open("rb") as file:
-                    found[path] = file.read(MAX_BYTES + 1)
+                    found[path] = sha256(file.read(MAX_BYTES + 1)).digest()
             except OSError:
                 continue
         return found

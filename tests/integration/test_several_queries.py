@@ -64,7 +64,7 @@ class Desk:
         self.config = WorkerConfig(wire.transport, "several", wire.topics.frames, give_up_s=20)
         self.files = QueryFiles([folder], catalogue([]))
         self.common = Common(self.files.known, Setting())
-        self.queries = OpenQueries(self.config, self.common)
+        self.queries = OpenQueries(self.config, self.common, {})
         self.following = Following(self.files, self.queries)
 
 

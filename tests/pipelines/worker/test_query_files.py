@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_several_files_need_a_name_for_their_group(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_told_at_first_and_absent_later(tmp_path: Path) -> None:
     found = files(folder(tmp_path, "a.yaml") / "a.yaml", tmp_path / "b.yaml")
-    assert list(found.contents()) == [tmp_path / "a.yaml"]
+    assert list(found.digests()) == [tmp_path / "a.yaml"]
     with pytest.raises(QueryError, match=r"b\.yaml"):
         _ = found.first
 
@@ -61,7 +62,13 @@ def test_folders_without_queries_or_with_too_many_and_long_files_are_bounded(tmp
     with pytest.raises(BadInput, match="holds no query"):
         files(tmp_path)
     (tmp_path / "long.yaml").write_bytes(b"x" * (MAX_BYTES + 10))
-    assert len(files(tmp_path).contents()[tmp_path / "long.yaml"]) == MAX_BYTES + 1
+    at_first = files(tmp_path)
+    assert at_first.digests() == {tmp_path / "long.yaml": sha256(b"x" * (MAX_BYTES + 1)).digest()}
     folder(tmp_path, *(f"q{number}.yaml" for number in range(MOST_QUERIES)))
     with pytest.raises(BadInput, match=f"{MOST_QUERIES + 1} queries are more than the {MOST_QUERIES}"):
         files(tmp_path)
+    known = tmp_path / "q99.yaml"
+    assert known not in at_first.digests()
+    found = at_first.digests([known])
+    assert known in found, "those that run are not pushed out by others"
+    assert len(found) == MOST_QUERIES

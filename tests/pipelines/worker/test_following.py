@@ -1,0 +1,123 @@
+"""Files are followed: what is new is taken, what is gone is withdrawn, and what is wrong changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pipelines.environment import catalogue
+from pipelines.query.compiled import CompiledQuery
+from pipelines.worker.following import Following
+from pipelines.worker.query_files import QueryFiles
+from serving.errors import BadInput
+from tests.turns import until
+
+TEXT = "version: 1\nname: {name}\nslo_ms: {slo}\nnodes: [{{name: find, task: detect, model: motion}}]\n"
+
+
+class Ledger:
+    """Notes what is taken and withdrawn, and refuses a query that is named so."""
+
+    def __init__(self) -> None:
+        self.files: dict[Path, str] = {}
+        self.diary: list[str] = []
+
+    async def take(self, path: Path, wanted: CompiledQuery) -> None:
+        query = wanted.query
+        if query.name == "unwanted":
+            raise BadInput("nobody wants it")
+        if query.name == "broken":
+            raise RuntimeError("out of order")
+        self.files[path] = query.name
+        self.diary.append(f"{query.name} {query.slo_ms:g}")
+
+    async def withdraw(self, name: str) -> None:
+        self.files = {path: each for path, each in self.files.items() if each != name}
+        self.diary.append(f"no {name}")
+
+
+def write(folder: Path, **slos: int) -> None:
+    for name, slo in slos.items():
+        (folder / f"{name}.yaml").write_text(TEXT.format(name=name, slo=slo))
+
+
+async def followed(folder: Path) -> tuple[Following, Ledger]:
+    ledger = Ledger()
+    following = Following(QueryFiles([folder], catalogue([])), ledger)  # type: ignore[arg-type]
+    await following.open()
+    return following, ledger
+
+
+async def test_files_that_come_change_and_go(tmp_path: Path) -> None:
+    write(tmp_path, a=1, b=1)
+    following, ledger = await followed(tmp_path)
+    await following.look()
+    assert ledger.diary == ["a 1", "b 1"]
+    write(tmp_path, b=2, c=1)
+    await following.look()
+    (tmp_path / "a.yaml").unlink()
+    await following.look()
+    assert ledger.diary == ["a 1", "b 1", "b 2", "c 1"], "a file that is being replaced may be away for a moment"
+    await following.look()
+    assert ledger.diary[-1] == "no a"
+    write(tmp_path, a=1)
+    await following.look()
+    assert ledger.diary[-1] == "a 1"
+
+
+async def test_what_is_refused_is_told_once_and_taken_when_it_is_mended(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, a=1)
+    following, ledger = await followed(tmp_path)
+    write(tmp_path, a=0, unwanted=1, broken=1)
+    for _ in range(3):
+        await following.look()
+    said = [each.getMessage() for each in caplog.records]
+    assert len(said) == 3
+    assert any("query a runs on as it was" in line and "a.yaml:3: slo_ms" in line for line in said)
+    assert f"a query was refused, it does not run: {tmp_path / 'unwanted.yaml'}: nobody wants it" in said
+    assert f"{tmp_path / 'broken.yaml'}: it was not taken: RuntimeError: out of order" in said
+    assert ledger.diary == ["a 1"]
+    write(tmp_path, a=5)
+    await following.look()
+    assert ledger.diary == ["a 1", "a 5"]
+
+
+async def test_a_folder_that_cannot_be_read_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    write(folder, a=1)
+    following, ledger = await followed(folder)
+    folder.rename(tmp_path / "away")
+    for _ in range(3):
+        await following.look()
+    assert ledger.diary == ["a 1"]
+    assert len(caplog.records) == 1
+    (tmp_path / "away").rename(folder)
+    write(folder, a=2)
+    await following.look()
+    assert ledger.diary == ["a 1", "a 2"]
+
+
+async def test_the_last_query_may_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path, a=1)
+    following, ledger = await followed(tmp_path)
+    (tmp_path / "a.yaml").unlink()
+    for _ in range(2):
+        await following.look()
+    assert ledger.files == {}
+    assert "frames pass unanswered until there is one" in caplog.records[-1].getMessage()
+
+
+async def test_files_are_looked_at_when_asked(tmp_path: Path) -> None:
+    write(tmp_path, a=1)
+    following, ledger = await followed(tmp_path)
+    asked = asyncio.Event()
+    task = asyncio.create_task(following.run(asked, every_s=1000))
+    write(tmp_path, b=1)
+    asked.set()
+    await until(lambda: ledger.diary == ["a 1", "b 1"])
+    task.cancel()
