@@ -68,7 +68,7 @@ from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
-from pipelines.run.jobs import archive, parquet_output, past
+from pipelines.run.jobs import archive, chunk_taker, chunks, live_load, parquet_output, past, pending
 from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
@@ -135,6 +135,7 @@ SAID = {
         f"of {LEAST_SECRET} characters or more",
     ],
     "memory.md": [
+        f"`jobs.v1` that a worker reads ahead | *{mib(pending.MOST_BYTES)}*",
         f"*{archive.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
@@ -380,6 +381,9 @@ SAID = {
         f"at most {parquet_output.ROWS} results of one stream",
         f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
         f"`--at-once {archive.AT_ONCE}`",
+        f"less than {live_load.MOST * 100:.0f} % of the device's time",
+        f"chunks of {chunks.CHUNK_S:.0f} s",
+        f"within some {chunk_taker.SESSION_MS / 1000:.0f} s",
     ],
     "how-to/replay.md": [
         f"objects ({replay.TOLERANCE:g} by default)",

@@ -19,6 +19,7 @@ from operators.wire.schema import (
     Event,
     FleetPlacement,
     FrameHeader,
+    JobOrder,
     Notification,
     ProcessLoad,
     Result,
@@ -46,6 +47,7 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
     "update": UpdateHeader,
     "load": ProcessLoad,
     "placement": FleetPlacement,
+    "job": JobOrder,
 }
 
 

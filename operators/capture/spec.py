@@ -35,6 +35,8 @@ class CaptureSpec:
     """Start a file over when it ends; media time and sequence numbers count on."""
     resumed: Resumption | None = None
     """The run of a recording that goes on; None: a new one."""
+    background: bool = False
+    """Decode with the least priority of the processor, where the system has priorities of threads."""
 
     connect_timeout_s: float = 10.0
     stall_timeout_s: float = 10.0

@@ -53,6 +53,7 @@ from operators.wire.fleet import (
     WantedBackends,
 )
 from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, FrameId, FrameInfo
+from operators.wire.jobs import JOB_SCHEMA, JobOrder, RecordingChunk
 from operators.wire.result import (
     RESULT_SCHEMA,
     Attribute,
@@ -93,6 +94,7 @@ __all__ = [
     "EVENT_SCHEMA",
     "FRAME_HEADER_KEY",
     "FRAME_SCHEMA",
+    "JOB_SCHEMA",
     "LOAD_SCHEMA",
     "NOTIFICATION_SCHEMA",
     "PLACEMENT_SCHEMA",
@@ -125,6 +127,7 @@ __all__ = [
     "FrameInfo",
     "IdentityAgreement",
     "Interval",
+    "JobOrder",
     "LineCounts",
     "LoadState",
     "Message",
@@ -141,6 +144,7 @@ __all__ = [
     "ProcessLoad",
     "ProcessorSeconds",
     "Provenance",
+    "RecordingChunk",
     "Result",
     "SamplesHeader",
     "ShedSession",
@@ -176,6 +180,7 @@ Message = (
     | UpdateHeader
     | ProcessLoad
     | FleetPlacement
+    | JobOrder
 )
 M = TypeVar("M", bound=msgspec.Struct)
 

@@ -79,6 +79,8 @@ class Setting:
     """The lanes of its streams, where other queries share them."""
     meter: ProcessMeter | None = None
     """Counts what the networks run that other queries use too."""
+    background: bool = False
+    """Whether networks look at its frames only while no other frame waits for them."""
 
 
 class _Budgeted(NamedTuple):
@@ -205,7 +207,7 @@ def _executor(
     room = FrameRoom() if setting.lanes else frame_room([query])
     limits = Limits(policies, room, streams_ahead(query), unhurried(query), setting.lanes)
     clock, observer = environment.clock, environment.observer
-    surroundings = Surroundings(setting.final_steps, clock, observer, listeners, planned.curves)
+    surroundings = Surroundings(setting.final_steps, clock, observer, listeners, planned.curves, setting.background)
     return Executor(wanted.dag, operators, planned.planner, limits, surroundings)
 
 

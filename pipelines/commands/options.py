@@ -170,14 +170,7 @@ def manifest(file: Path, wanted: CompiledQuery) -> Manifest:
     """Describe a query and what runs it; ``file``: where it stands. Raises ``BadInput``."""
     from pipelines.observe.record.layout import manifest_of
 
-    return manifest_of(wanted.dag.query, file, model_versions(wanted), SYSTEM.now())
-
-
-def model_versions(wanted: CompiledQuery) -> dict[str, str]:
-    """The versions of a query's models, by name."""
-    known = wanted.catalogue
-    models = {name for node in wanted.dag.nodes for name in node.models if name in known.names()}
-    return {name: known.find(name).card.version for name in sorted(models)}
+    return manifest_of(wanted.dag.query, file, wanted.versions, SYSTEM.now())
 
 
 def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,15 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.query.nodes import NOTHING_LEARNS
-from pipelines.settings import broker_settings, stalled_end_s, stream_bounds
+from pipelines.settings import BrokerSettings, broker_settings, hwaccel, stalled_end_s, stream_bounds
 from pipelines.worker.query_files import QueryFiles
 from serving.errors import BadInput
 
+if TYPE_CHECKING:
+    from pipelines.kafka.topics import TopicsConfig
+    from pipelines.worker.worker import SideWork
+
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
 GROUP = r"[A-Za-z0-9._-]{1,100}"
 
 
@@ -54,6 +60,18 @@ GROUP = r"[A-Za-z0-9._-]{1,100}"
     metavar="NAME",
     help="The name by which workers of several queries share the frames.  [default: the folder's name]",
 )
+@click.option(
+    "--archive",
+    type=DIRECTORY,
+    metavar="DIR",
+    help="Do offline jobs too (`sluice submit --broker`): recordings below DIR, while live frames leave time.",
+)
+@click.option(
+    "--job-results",
+    type=DIRECTORY,
+    metavar="DIR",
+    help="Where results of jobs go; with --archive.",
+)
 @options.prefix
 def command(
     queries: tuple[Path, ...],
@@ -71,6 +89,8 @@ def command(
     stalled_after_s: float,
     adapt: bool,
     group: str | None,
+    archive: Path | None,
+    job_results: Path | None,
     prefix: str | None,
 ) -> None:
     """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
@@ -88,6 +108,10 @@ def command(
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     if record is not None and files.follows:
         raise BadInput("--record keeps what one query finds: name one file, or leave --record out")
+    if (archive is None) != (job_results is None):
+        raise BadInput("--archive and --job-results belong together: recordings of jobs, and their results")
+    if archive is not None and not archive.is_dir():
+        raise BadInput(f"--archive {archive}: there is no such folder")
     topics = wanted.query.publish.topics.with_prefix(prefix)
     recording = options.recording(record, record_mb, path, wanted)
     name = group_name(files, group)
@@ -113,9 +137,19 @@ def command(
         topics_prefix=prefix,
         bounds=stream_bounds(),
         record=recording,
+        beside=None if archive is None or job_results is None else _jobs(files, settings, topics, archive, job_results),
     )
     few_arenas()
     asyncio.run(work(config, files, listening, settings if adapt else None))
+
+
+def _jobs(files: QueryFiles, settings: BrokerSettings, topics: TopicsConfig, archive: Path, results: Path) -> SideWork:
+    from pipelines.run.jobs.chunk_taker import ChunkTaker
+    from pipelines.run.jobs.job_worker import JobPlaces, JobWorker
+
+    taker = ChunkTaker(settings, topics.name("jobs"), f"{topics.prefix}jobs")
+    places = JobPlaces(archive, results, files.known, hwaccel())
+    return lambda networks: JobWorker(places, taker, networks).run()
 
 
 def group_name(files: QueryFiles, given: str | None) -> str:

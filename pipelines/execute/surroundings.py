@@ -45,6 +45,8 @@ class Surroundings:
     """Called with every result that has been published, also of frames that were dropped or have failed."""
     curves: Curves = unknown
     """The times of models, as far as they are known."""
+    background: bool = False
+    """Whether networks look at its frames only while no other frame waits for them."""
 
 
 ALONE = Surroundings()

@@ -97,6 +97,7 @@ class Walk:
     ) -> None:
         self._dag, self._operators, self._planner = dag, operators, planner
         self._observer, self._clock = surroundings.observer, surroundings.clock
+        self._background = surroundings.background
         self._downstream = Downstream(dag.names)
         models = {node.name: node.models[0] for node in dag.nodes if node.has_network}
         self._shares = StageShares(dag.names, models, dag.slo_ms / 1000, surroundings.curves)
@@ -187,7 +188,7 @@ class Walk:
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
         slo_s, share = self._dag.slo_ms / 1000, self._shares.of(node.name)
-        urgency = Urgency(start.deadline_s, start.droppable, after_s, slo_s=slo_s, share=share)
+        urgency = Urgency(start.deadline_s, start.droppable, after_s, self._background, slo_s, share)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
     def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:

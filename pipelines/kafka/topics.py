@@ -21,7 +21,7 @@ from serving.common.strict import Strict
 from serving.errors import BadInput
 
 Kind = Literal[
-    "frames", "results", "streams", "plans", "state", "samples", "updates", "load", "placement", "events", "dlq"
+    "frames", "results", "streams", "plans", "state", "samples", "updates", "load", "placement", "jobs", "events", "dlq"
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -128,6 +128,13 @@ class PlacementTopic(StreamsTopic):
     max_message_bytes: int = Field(default=8 * MIB, ge=1024)
 
 
+class JobsTopic(TopicSettings):
+    """Chunks of offline jobs; those of a recording are on one partition."""
+
+    partitions: int = Field(default=8, ge=1, le=10_000)
+    retention_s: float | None = Field(default=30 * DAY_S, gt=0)
+
+
 class DeadLettersTopic(TopicSettings):
     """Messages that could not be processed, with their bytes."""
 
@@ -160,6 +167,8 @@ class TopicsConfig(Strict):
     """How busy workers and backends are."""
     placement: PlacementTopic = PlacementTopic.model_construct()
     """The sessions that every backend serves."""
+    jobs: JobsTopic = JobsTopic.model_construct()
+    """Recordings that wait to be analysed."""
     events: TopicSettings = TopicSettings.model_construct()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic.model_construct()

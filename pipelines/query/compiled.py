@@ -19,6 +19,12 @@ class CompiledQuery:
     catalogue: Catalogue
     """Where its models are looked up."""
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of its models, by name."""
+        models = {name for node in self.dag.nodes for name in node.models if name in self.catalogue.names()}
+        return {name: self.catalogue.find(name).card.version for name in sorted(models)}
+
 
 def compiled(query: Query, catalogue: Catalogue) -> CompiledQuery:
     """Order the nodes of a query; raises QueryError with a line per problem."""

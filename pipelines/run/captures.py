@@ -15,6 +15,7 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.wire.schema import StreamStatus
 from pipelines.process.terminal import say
 from serving.common.clock import SYSTEM, Clock
+from serving.common.threads import step_back
 
 if TYPE_CHECKING:
     from operators.publish.kafka_frames import KafkaFrames
@@ -35,11 +36,15 @@ class Captures:
         observer: Observer = UNOBSERVED,
     ) -> None:
         """``consumer`` makes what takes the frames of a stream."""
+        self._background = {spec.stream for spec in specs if spec.background}
         self._captures = {spec.stream: Capture(spec, consumer(spec), None, clock, observer) for spec in specs}
 
     def start(self) -> dict[str, Future[None]]:
         """Begin; a stream's future is done when its frames have been handed on, or raises what the capture raised."""
-        return {stream: _in_thread(f"capture-{stream}", capture.run) for stream, capture in self._captures.items()}
+        return {
+            stream: _in_thread(f"capture-{stream}", capture.run, stream in self._background)
+            for stream, capture in self._captures.items()
+        }
 
     def stop(self) -> None:
         """End all soon, from any thread."""
@@ -47,12 +52,14 @@ class Captures:
             capture.stop()
 
 
-def _in_thread(name: str, work: Callable[[], None]) -> Future[None]:
+def _in_thread(name: str, work: Callable[[], None], background: bool) -> Future[None]:
     done: Future[None] = Future()
     done.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
+            if background:
+                step_back()
             work()
         except Exception as error:
             done.set_exception(error)

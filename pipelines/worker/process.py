@@ -65,6 +65,7 @@ async def work(
             station.open() if station else nullcontext(),
             fleet.linked(config.transport.settings, topics),
             Common(files.known, setting) as common,
+            nullcontext() if config.beside is None else meanwhile(config.beside(common.networks)),
         ):
             queries = OpenQueries(config, common, instead, adapted_at)
             if station is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.fetches import PartitionLost
@@ -32,10 +32,16 @@ from pipelines.worker.query_lives import QueryLives
 from pipelines.worker.roster import Roster
 from serving.errors import Unavailable
 
+if TYPE_CHECKING:
+    from serving.backend import Backend
+
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 30.0
 StartAt = Literal["earliest", "latest"]
+
+
+SideWork = Callable[["Backend"], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class WorkerConfig:
     """Frames of one partition in work at which it is no longer fetched from."""
     record: Recording | None = None
     """Frames and results around events and disagreements that are kept on disk."""
+    beside: SideWork | None = None
+    """Other work on the same networks, for as long as the worker runs."""
 
     @property
     def group(self) -> str:

@@ -21,6 +21,16 @@ from typing import Any, TypeVar
 CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
+LEAST_PRIORITY = 19
+
+
+def step_back() -> None:
+    """Give the calling thread, and those that it starts, the least priority, where the system can."""
+    if os.name == "posix" and threading.get_native_id() != os.getpid():
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_PRIORITY)
+
+
 def usable_cores() -> int:
     """At least one."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

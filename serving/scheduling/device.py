@@ -37,6 +37,18 @@ class DeviceStats:
     """Requests given up because it was too late for them."""
     busy_s: float = 0.0
     """Time inside networks."""
+    background_s: float = 0.0
+    """The part of it that was for background work alone."""
+
+    def ran(self, items: int, took_s: float, background: bool) -> DeviceStats:
+        """The counters after another batch."""
+        return replace(
+            self,
+            batches=self.batches + 1,
+            items=self.items + items,
+            busy_s=self.busy_s + took_s,
+            background_s=self.background_s + (took_s if background else 0.0),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,8 +219,7 @@ class Device:
         session.latency.observe(items, took_s)
         if meter:
             meter.ran(items, self._used.seconds - used_s)
-        was = self.stats
-        self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
+        self.stats = self.stats.ran(items, took_s, all(each.urgency.background for each in requests))
         self._observer.network_ran(session.name, items, took_s)
         return answer
 

@@ -31,17 +31,6 @@ def test_people_and_cars_are_counted(tmp_path: Path, data_dir: Path) -> None:
         reader.run("sluice check closer.yaml")
 
 
-@pytest.mark.data
-def test_an_archive_is_analysed(tmp_path: Path, data_dir: Path) -> None:
-    yolox_nano(tmp_path / "models", data_dir)
-    with Reader("analyse-an-archive", tmp_path, SLUICE_MODELS=str(tmp_path / "models")) as reader:
-        assert "1 of 1 recordings," in reader.follow()
-        assert "1 of 1 recordings, 0 new results in" in reader.follow()
-        reader.follow()
-        frames = len((reader.folder / "results.jsonl").read_text().splitlines())
-        assert reader.python(reader.block("python")) == f"{frames} frames\n"
-
-
 def test_a_model_is_cut(tmp_path: Path) -> None:
     with Reader("cut-a-model", tmp_path) as reader:
         assert "vehicle-type: " in reader.follow()

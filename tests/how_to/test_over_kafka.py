@@ -31,6 +31,27 @@ def here(broker: KafkaBroker) -> dict[str, str]:
 
 
 @pytest.mark.data
+def test_an_archive_is_analysed(tmp_path: Path, data_dir: Path, own_kafka_broker: KafkaBroker) -> None:
+    yolox_nano(tmp_path / "models", data_dir)
+    with Reader("analyse-an-archive", tmp_path, SLUICE_MODELS=str(tmp_path / "models")) as reader:
+        assert "1 of 1 recordings," in reader.follow()
+        assert "1 of 1 recordings, 0 new results in" in reader.follow()
+        reader.follow()
+        frames = len((reader.folder / "results.jsonl").read_text().splitlines())
+        assert reader.python(reader.block("python")) == f"{frames} frames\n"
+        copy, worker, submit, status = reader.commands(here(own_kafka_broker))
+        reader.run(copy)
+        at = f"kafka://{own_kafka_broker.bootstrap}"
+        reader.run(f"sluice topics create --broker {at}")
+        running = reader.start(worker)
+        assert "of 1 recordings wait for workers" in reader.run(submit)
+        until(lambda: "done" in reader.run(status), "the job", running)
+        assert running.terminate() == 0
+        assert len((reader.folder / "results" / "night" / "street.jsonl").read_text().splitlines()) == frames
+        assert "night: cancelled" in reader.follow(here(own_kafka_broker))
+
+
+@pytest.mark.data
 def test_evidence_is_kept(tmp_path: Path, data_dir: Path, own_kafka_broker: KafkaBroker) -> None:
     yolox_nano(tmp_path / "models", data_dir)
     at = f"kafka://{own_kafka_broker.bootstrap}"

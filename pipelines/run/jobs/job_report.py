@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from operators.wire.schema import Result
+from operators.wire.schema import JobOrder, Result
 
 MOST_NAMED = 20
 """Recordings that could not be read, or whose frames failed, that are named."""
@@ -99,3 +100,36 @@ def closing(progress: JobProgress, place: str, passed_s: float) -> list[str]:
 
 def _listed(causes: Mapping[str, int]) -> str:
     return "; ".join(f"{cause} ({count})" for cause, count in causes.items()) or "for unknown causes"
+
+
+@dataclass
+class JobStanding:
+    """How far a job at workers is, by its messages and what workers have acknowledged of them."""
+
+    name: str
+    known: bool = False
+    cancelled: bool = False
+    submitted_at: datetime | None = None
+    _chunks: dict[tuple[int, str, int], bool] = field(default_factory=dict)
+    """Whether a chunk is done, by partition, stream and number."""
+
+    def see(self, order: JobOrder, partition: int, done: bool) -> None:
+        """Take the next message about the job on a partition."""
+        self.known = True
+        self.cancelled = order.chunk is None
+        if order.chunk is None:  # what was submitted before it and is not done is not wanted any more
+            self._chunks = {key: each for key, each in self._chunks.items() if key[0] != partition or each}
+            return
+        self.submitted_at = min(self.submitted_at or order.at, order.at)
+        self._chunks[partition, order.chunk.stream, order.chunk.number] = done
+
+    def text(self, now: datetime) -> str:
+        """One line for people."""
+        done, whole = sum(self._chunks.values()), len(self._chunks)
+        if self.cancelled:
+            return f"{self.name}: cancelled; {done} chunks were done"
+        if done == whole or not done or self.submitted_at is None:
+            left = ", done" if done == whole else ""
+        else:
+            left = f", about {duration((now - self.submitted_at).total_seconds() * (whole - done) / done)} left"
+        return f"{self.name}: {done} of {whole} chunks ({100 * done / max(1, whole):.0f} %){left}"

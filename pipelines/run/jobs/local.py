@@ -12,6 +12,7 @@ from typing import Any
 
 from operators.capture.sources.open import recording_length_s
 from operators.capture.spec import CaptureSpec
+from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
 from pipelines.process.heap import giving_back
@@ -28,7 +29,7 @@ from pipelines.run.jobs.identity import Identity, identity_of, query_digest, rec
 from pipelines.run.jobs.job_report import JobProgress, closing
 from pipelines.run.jobs.opening import open_output
 from pipelines.run.jobs.output import JobOutput
-from pipelines.run.jobs.recording import JobRecording, analyse
+from pipelines.run.jobs.recording import JobRecording, analyse, unfinished
 from serving.common.clock import SteadyClock
 from serving.errors import BadInput, SluiceError, SourceError
 
@@ -43,8 +44,6 @@ class LocalJob:
     """The query on the recordings."""
     text: Mapping[str, Any]
     """Its parsed file."""
-    models: Mapping[str, str]
-    """Versions of its models, by name."""
     place: Path
     """Where results go."""
     anew: bool = False
@@ -126,7 +125,12 @@ class _LocalWork:
         self.progress.begun(spec.stream, length_s, position.media_time_s if position else 0.0)
         run = (await asyncio.to_thread(self._identity, spec)).run if position is None else position.run
         recording = JobRecording(spec, run, spec.stream in self._ahead)
-        await analyse(recording, self._output, executor, stop, self.progress.took)
+        if await unfinished(recording, self._output):
+            await analyse(recording, self._output, executor, stop, self._took)
+
+    async def _took(self, result: Result) -> bool:
+        self.progress.took(result)
+        return True
 
     async def _showing(self, show: Callable[[str, float], None]) -> None:
         while True:
@@ -134,7 +138,7 @@ class _LocalWork:
             await asyncio.sleep(SHOWN_EVERY_S)
 
     def _identity(self, spec: CaptureSpec) -> Identity:
-        return Identity(query_digest(self._job.text, self._job.models, spec), recording_digest(spec.uri))
+        return Identity(query_digest(self._job.text, self._job.wanted.versions, spec), recording_digest(spec.uri))
 
     def _check(self, spec: CaptureSpec) -> None:
         """The results that are there must be of this query and this recording."""
@@ -143,7 +147,7 @@ class _LocalWork:
             return
         there, given, place = (
             identity_of(position.run),
-            query_digest(self._job.text, self._job.models, spec),
+            query_digest(self._job.text, self._job.wanted.versions, spec),
             self._job.place,
         )
         advice = "choose another --out, or --anew to lose what is there"

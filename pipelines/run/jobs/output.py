@@ -39,6 +39,10 @@ class JobOutput(Protocol):
         ...
 
 
+class PlaceTaken(BadInput):
+    """Another process writes there."""
+
+
 @contextmanager
 def only_writer(file: Path, place: Path) -> Iterator[None]:
     """Hold the lock of a file, which is made, while the block runs; the system lets go of it where the process dies.
@@ -53,6 +57,6 @@ def only_writer(file: Path, place: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise BadInput(f"{place}: another process writes there: wait for it, or choose another --out") from None
+        raise PlaceTaken(f"{place}: another process writes there: wait for it, or choose another --out") from None
     finally:
         os.close(descriptor)

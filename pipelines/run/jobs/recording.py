@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from math import inf
@@ -36,17 +36,24 @@ class JobRecording:
         return replace(self.spec, resumed=Resumption(self.run, passed, until_s))
 
 
+Allow = Callable[[Result], Awaitable[bool]]
+"""Is asked before the next result is written, and may wait; False ends the analysis before it."""
+
+
+async def unfinished(recording: JobRecording, output: JobOutput) -> bool:
+    """Whether the recording has frames without a durable result; raises SourceError."""
+    position = output.positions.get(recording.spec.stream)
+    return position is None or await asyncio.to_thread(_goes_on, recording, position)
+
+
 async def analyse(
-    recording: JobRecording, output: JobOutput, executor: Executor, stop: asyncio.Event, tell: Callable[[Result], None]
+    recording: JobRecording, output: JobOutput, executor: Executor, stop: asyncio.Event, allow: Allow
 ) -> None:
-    """Write the results that are not durable, one for each frame; ``tell`` hears of each.
+    """Write the results that are not durable, one for each frame.
 
     Raises SourceError where the recording cannot be read, SluiceError where the output cannot be written.
     """
     stream = recording.spec.stream
-    position = output.positions.get(stream)
-    if position is not None and not await asyncio.to_thread(_goes_on, recording, position):
-        return
     past = output.tail(stream)
     same = SameTracks(past)
     try:
@@ -55,8 +62,9 @@ async def analyse(
             async for found in results:
                 result = same.of(found)
                 if result is not None:
+                    if not await allow(result):
+                        return
                     await output.write(result)
-                    tell(result)
     finally:
         await output.settle(stream)
 

@@ -25,7 +25,7 @@ def test_names_begin_with_the_prefix() -> None:
     assert list(TopicsConfig().by_name()) == [
         "sluice.frames.v1", "sluice.results.v1", "sluice.streams.v1",
         "sluice.plans.v1", "sluice.state.v1", "sluice.samples.v1", "sluice.updates.v1",
-        "sluice.load.v1", "sluice.placement.v1",
+        "sluice.load.v1", "sluice.placement.v1", "sluice.jobs.v1",
         "sluice.events.v1", "sluice.dlq.v1",
     ]  # fmt: skip
     assert TopicsConfig(prefix="site-a.").name("dlq") == "site-a.dlq.v1"

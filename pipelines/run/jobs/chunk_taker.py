@@ -1,0 +1,157 @@
+"""Takes chunks from ``jobs.v1`` in a group with other workers; what a worker has done is acknowledged at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterable
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
+
+from operators.transports.fetches import FetchLog, watch_fetches
+from operators.transports.record_sets import unreadable
+from operators.wire.mishaps import Mishaps
+from operators.wire.schema import JobOrder, from_json
+from pipelines.kafka.async_clients import wait_for_broker
+from pipelines.kafka.options import client_options
+from pipelines.kafka.rights import needs
+from pipelines.run.jobs.pending import Lease, Pending
+from pipelines.settings import BrokerSettings
+from serving.common.retrying import BROKER_BACKOFF
+from serving.errors import Malformed, SluiceError
+
+log = logging.getLogger(__name__)
+
+POLL_MS = 500
+AT_ONCE = 64
+"""Messages that are taken from the client at once."""
+SESSION_MS = 10_000
+"""After so long without a heartbeat a worker counts as dead, and others go on with its chunks."""
+HANDOVER_S = 10.0
+"""How long a chunk in work may take to be put down where its partition moves away."""
+PATIENCE_S = 60.0
+
+
+class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Reads on while a chunk is in work: it stays in its group however long that takes, and hears of jobs' ends."""
+
+    def __init__(self, settings: BrokerSettings, topic: str, group: str) -> None:
+        self.put_down = asyncio.Event()
+        """Is set where the chunk in work is not wanted any more, or has moved away."""
+        self._settings, self._topic, self._group = settings, topic, group
+        self._pending = Pending()
+        self._consumer: AIOKafkaConsumer | None = None
+        self._lease: Lease | None = None
+        self._news, self._idle = asyncio.Event(), asyncio.Event()
+        self._idle.set()
+        self._mishaps = Mishaps(log)
+
+    async def run(self) -> None:
+        """Read until this is cancelled, whatever becomes of the broker."""
+        rng, failures = random.Random(), 0
+        while True:
+            try:
+                await wait_for_broker(self._settings, needs(read=[self._topic], group=self._group), PATIENCE_S)
+                failures = 0
+                await self._read()
+            except (KafkaError, OSError, SluiceError) as error:
+                failures += 1
+                log.warning("jobs wait: topic %s: %s", self._topic, error)
+            self._forget()
+            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+
+    async def next(self, partition: int | None) -> Lease:
+        """Wait for a chunk, of this partition if it has one; it is in work until ``free``."""
+        while (lease := self._pending.first(partition)) is None:
+            await self._acknowledge()
+            self._news.clear()
+            await self._news.wait()
+        self.put_down.clear()
+        self._idle.clear()
+        self._lease = lease
+        return lease
+
+    async def done(self, lease: Lease) -> Lease | None:
+        """The chunk's results are durable. The one that is in work from now on, if its recording goes on in it."""
+        following = self._pending.following(lease)
+        self._pending.done(lease)
+        await self._acknowledge()
+        self._lease = following if following is not None and self._pending.wanted(following) else None
+        return self._lease
+
+    def free(self) -> None:
+        """Nothing is in work."""
+        self._lease = None
+        self._idle.set()
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Put the chunk in work down before others may have it."""
+        self._forget()
+        try:
+            async with asyncio.timeout(HANDOVER_S):
+                await self._idle.wait()
+        except TimeoutError:
+            log.warning("a chunk was not put down within %.0f s: another worker waits for it", HANDOVER_S)
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Begin where the partitions' work was acknowledged last."""
+
+    async def _read(self) -> None:
+        consumer = self._consumer = AIOKafkaConsumer(
+            **client_options(self._settings),
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            check_crcs=False,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=SESSION_MS // 3,
+        )
+        watch_fetches(consumer, FetchLog())  # which checks them
+        try:
+            await consumer.start()
+            consumer.subscribe([self._topic], listener=self)
+            while True:
+                self._read_ahead(consumer)
+                for records in (await consumer.getmany(timeout_ms=POLL_MS, max_records=AT_ONCE)).values():
+                    for record in records:
+                        self._take(record)
+        finally:
+            self._consumer = None
+            await consumer.stop()
+
+    def _read_ahead(self, consumer: AIOKafkaConsumer) -> None:
+        assigned, paused = consumer.assignment(), consumer.paused()
+        if self._pending.full and assigned - paused:
+            consumer.pause(*assigned)
+        elif paused and not self._pending.full:
+            consumer.resume(*paused)
+
+    def _take(self, record: ConsumerRecord) -> None:
+        order = None
+        if unreadable(record.headers) is None:
+            try:
+                order = from_json(record.value or b"", JobOrder)
+            except Malformed as error:
+                place = f"topic {record.topic} partition {record.partition} offset {record.offset}"
+                self._mishaps.note("a message is passed over", f"{place}: {error}")
+        self._pending.take(record.partition, record.offset, order, len(record.value or b""))
+        if self._lease is not None and not self._pending.wanted(self._lease):
+            self.put_down.set()
+        self._news.set()
+
+    async def _acknowledge(self) -> None:
+        """Failing that the work is found to be done when it is taken again."""
+        passed = {TopicPartition(self._topic, each): offset for each, offset in self._pending.passed().items()}
+        if self._consumer is None or not passed:
+            return
+        try:
+            await self._consumer.commit(passed)
+        except KafkaError as error:
+            log.debug("chunks that are done could not be acknowledged: %s", error)
+
+    def _forget(self) -> None:
+        self._pending.clear()
+        if self._lease is not None:
+            self.put_down.set()

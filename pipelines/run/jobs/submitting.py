@@ -1,0 +1,199 @@
+"""Puts the chunks of a job on ``jobs.v1``, says how far a job is, and ends one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from operators.capture.sources.open import recording_length_s
+from operators.wire.jobs import MOST_CHUNKS, QUERY_CHARS, JobOrder, RecordingChunk
+from operators.wire.schema import from_json, to_json
+from pipelines.kafka.rights import needs
+from pipelines.kafka.sync_clients import admin, consumer, demand, frames_producer
+from pipelines.query.query_file import StreamSpec
+from pipelines.run.jobs.chunks import cut, relative
+from pipelines.run.jobs.job_report import JobStanding
+from pipelines.settings import BrokerSettings
+from serving.errors import BadInput, Malformed, SourceError, Unavailable
+
+QUIET_MS = 5000
+
+
+class JobsAt(NamedTuple):
+    """Where jobs are put."""
+
+    settings: BrokerSettings
+    topic: str
+    group: str
+    """The group of the workers."""
+    patience_s: float
+
+
+class Submitted(NamedTuple):
+    """The chunks of a job that were put before workers, and why recordings were left out, by their addresses."""
+
+    recordings: int
+    chunks: int
+    unreadable: dict[str, str]
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job, before it is cut."""
+
+    name: str
+    form: str
+    query: str
+    """The text of its file."""
+    streams: Sequence[StreamSpec]
+    archive: Path
+    """The folder of recordings, as this machine sees it."""
+
+
+def job_name(place: Path) -> tuple[str, str]:
+    """The name of a job and the form of its results; raises BadInput where it names no folder below a worker's.
+
+    >>> job_name(Path("night.parquet"))
+    ('night', 'parquet')
+    """
+    form = place.suffix.removeprefix(".")
+    if form not in ("jsonl", "parquet") or place.name != str(place):
+        raise BadInput(f"--out {place}: at workers results have a name, as night.jsonl or night.parquet")
+    _check_name(place.stem)
+    return place.stem, form
+
+
+def submit(at: JobsAt, job: NewJob) -> Submitted:
+    """Put all chunks of a job on the topic; raises BadInput or Unavailable."""
+    if len(job.query) > QUERY_CHARS:
+        raise BadInput(f"the query's file has more than {QUERY_CHARS} characters")
+    if len(job.streams) > MOST_CHUNKS:
+        raise BadInput(f"more than {MOST_CHUNKS} recordings: make several jobs of them")
+    lengths, unreadable = _lengths(job.streams)
+    orders = [order for each in job.streams if each.id in lengths for order in _orders(job, each, lengths)]
+    with _Sending(at) as send:
+        for order in orders:
+            assert order.chunk is not None
+            send(order, f"{order.job}/{order.chunk.stream}", None)
+    return Submitted(len(lengths), len(orders), unreadable)
+
+
+def cancel(at: JobsAt, name: str) -> None:
+    """Have workers leave all chunks of a job that were submitted until now; results stay."""
+    _check_name(name)
+    order = JobOrder(job=name, at=datetime.now(UTC))
+    with _Sending(at) as send:
+        for partition in send.partitions:
+            send(order, name, partition)
+
+
+def standing(at: JobsAt, name: str) -> JobStanding:
+    """How far a job is; raises BadInput where nobody has heard of it, or Unavailable."""
+    reader = consumer(at.settings, at.patience_s, group=at.group)
+    try:
+        places = [TopicPartition(at.topic, each) for each in sorted(reader.partitions_for_topic(at.topic) or ())]
+        reader.assign(places)
+        reader.seek_to_beginning()
+        found = JobStanding(name)
+        done = {place.partition: reader.committed(place) or 0 for place in places}
+        for partition, offset, order in _read(reader, places):
+            if order.job == name:
+                found.see(order, partition, offset < done[partition])
+    finally:
+        reader.close()
+    if not found.known:
+        raise BadInput(f"topic {at.topic} knows no job {name}")
+    return found
+
+
+def _lengths(streams: Sequence[StreamSpec]) -> tuple[dict[str, float | None], dict[str, str]]:
+    lengths: dict[str, float | None] = {}
+    unreadable: dict[str, str] = {}
+    for each in streams:
+        try:
+            lengths[each.id] = recording_length_s(each.uri)
+        except SourceError as error:
+            unreadable[each.id] = str(error)
+    return lengths, unreadable
+
+
+def _orders(job: NewJob, stream: StreamSpec, lengths: dict[str, float | None]) -> Iterator[JobOrder]:
+    chunks = cut(lengths[stream.id])
+    source, now = relative(job.archive, str(stream.uri)), datetime.now(UTC)
+    for number, (from_s, to_s) in enumerate(chunks, 1):
+        chunk = RecordingChunk(
+            query=job.query,
+            source=source,
+            stream=stream.id,
+            form="parquet" if job.form == "parquet" else "jsonl",
+            number=number,
+            of=len(chunks),
+            recordings=len(lengths),
+            from_s=from_s,
+            to_s=to_s,
+        )
+        order = JobOrder(job=job.name, at=now, chunk=chunk)
+        try:
+            yield from_json(to_json(order), JobOrder)
+        except Malformed as error:
+            raise BadInput(f"{stream.uri}: {error}") from None
+
+
+def _check_name(name: str) -> None:
+    try:
+        from_json(to_json(JobOrder(job=name, at=datetime.now(UTC))), JobOrder)
+    except Malformed:
+        raise BadInput(
+            f"a job's name has 1 to 100 letters, digits, dots, underscores and hyphens, not {name!r}"
+        ) from None
+
+
+class _Sending:
+    """Sends orders, and waits at the end until the broker has stored them all."""
+
+    def __init__(self, at: JobsAt) -> None:
+        self._at = at
+        client = admin(at.settings, at.patience_s)
+        try:
+            if demand(client, at.settings, needs(write=[at.topic])):
+                raise BadInput(f"{at.settings.url} has no topic {at.topic}: make it with `sluice topics create`")
+        finally:
+            client.close()
+        self._producer = frames_producer(at.settings, at.patience_s)
+        self._sent: list[Any] = []
+        self.partitions = sorted(self._producer.partitions_for(at.topic))
+
+    def __call__(self, order: JobOrder, key: str, partition: int | None) -> None:
+        self._sent.append(self._producer.send(self._at.topic, to_json(order), key.encode(), partition=partition))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                for each in self._sent:
+                    each.get(self._at.patience_s)
+        except KafkaError as error:
+            raise Unavailable(f"{self._at.settings.url} does not store the job: {type(error).__name__}") from None
+        finally:
+            self._producer.close(timeout=1)
+
+
+def _read(reader: KafkaConsumer, places: Sequence[TopicPartition]) -> Iterator[tuple[int, int, JobOrder]]:
+    ends = reader.end_offsets(list(places))
+    while any(reader.position(place) < end for place, end in ends.items()):
+        batches = reader.poll(timeout_ms=QUIET_MS)
+        if not batches:
+            raise Unavailable("the broker does not give the jobs' topic: try again")
+        for record in (record for records in batches.values() for record in records):
+            try:
+                yield record.partition, record.offset, from_json(record.value or b"", JobOrder)
+            except Malformed:
+                continue  # workers pass it over, and say so
