@@ -14,13 +14,15 @@ from math import inf
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
-from pipelines.kafka.async_clients import quiet, started
+from pipelines.kafka.async_clients import quiet, started, wait_for_broker
 from pipelines.kafka.follow import Follower
+from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule.load_report import LoadReport
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
+from serving.errors import SluiceError
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,9 @@ SEND_S = 10.0
 LEAVING_S = 2.0
 """The last message is given so long."""
 REST_S = 20.0
-"""After a message that was lost."""
+"""After a message that was lost, and between two looks for what is missing."""
+SAID_AT = 2
+"""So many looks must find it missing before that is said."""
 Heed = Callable[[FleetPlacement], None]
 
 
@@ -57,6 +61,7 @@ class FleetLink:
         self, settings: BrokerSettings, topics: TopicsConfig, report: LoadReport, heed: Heed, clock: Clock = SYSTEM
     ) -> None:
         self._settings, self._topic, self._report, self._clock = settings, topics.name("load"), report, clock
+        self._needs = needs(read=[topics.name("placement")], write=[self._topic])
         self._placements = Placements(heed)
         self._follower = Follower(settings, topics.name("placement"), self._placements.take)
         self._producer: AIOKafkaProducer | None = None
@@ -68,10 +73,28 @@ class FleetLink:
         """Tell and listen while the block runs; then say that the process leaves."""
         quiet()
         try:
-            async with meanwhile(self._follower.run()), meanwhile(self._telling()):
+            async with meanwhile(self._work()):
                 yield
         finally:
             await self._leave()
+
+    async def _work(self) -> None:
+        failures = 0
+        while (why := await self._why_not()) is not None:
+            failures += 1
+            if failures == SAID_AT:  # the process itself says why it cannot begin
+                log.info("no scheduler hears how busy this process is, and all goes on without: %s", why)
+            await asyncio.sleep(REST_S)
+        async with meanwhile(self._follower.run()):
+            await self._telling()
+
+    async def _why_not(self) -> str | None:
+        """Why the broker, a topic or a right is missing; None where all are there."""
+        try:
+            await wait_for_broker(self._settings, self._needs, 0.0)
+        except SluiceError as error:
+            return str(error).removesuffix(": gave up after 0 s")
+        return None
 
     async def _telling(self) -> None:
         while True:
@@ -92,8 +115,7 @@ class FleetLink:
         except Exception as error:  # whatever the library raises, frames must not wait for it
             if not self._troubled:
                 why = str(error) or f"no answer within {within_s:g} s"
-                level = logging.WARNING if self._placements.epoch else logging.INFO  # perhaps nobody schedules
-                log.log(level, "no scheduler hears how busy this process is: topic %s: %s", self._topic, why)
+                log.warning("no scheduler hears how busy this process is: topic %s: %s", self._topic, why)
             self._troubled = True
             return False
         if self._troubled:

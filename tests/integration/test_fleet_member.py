@@ -20,9 +20,10 @@ def test_a_broker_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path) ->
     away = f"kafka://127.0.0.1:{free_port()}"
     with backend_process(tmp_path, "--load", MODEL, "--broker", away, "--name", "gpu-1") as backend:
         assert "placements call this backend" in backend.command.errors
-        until(lambda: "trying again" in backend.command.errors, "the missing broker", backend.command)
+        until(lambda: "no scheduler hears" in backend.command.errors, "what is said of it", backend.command)
         assert backend.command.terminate() == 0
         assert "Unclosed" not in backend.command.errors
+        assert backend.command.errors.count("no scheduler hears") == 1
 
 
 def test_nothing_of_kafka_is_imported_without_a_broker() -> None:
