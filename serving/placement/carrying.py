@@ -8,7 +8,7 @@ that it can hold all of it. All that found no place is packed anew.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from serving.placement.curves import ServedSession, SessionKey
 from serving.placement.demands import DeviceKind, Fleet
@@ -16,8 +16,20 @@ from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, larges
 from serving.placement.plan import FleetPlan
 
 
-def carried(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) -> tuple[list[FleetNode], list[Piece]]:
-    """The backends of the last epoch that are still there, with the rates of now, and the pieces without a place."""
+@dataclass(frozen=True, slots=True)
+class CarriedOn:
+    """The last epoch with the rates of now."""
+
+    stayed: list[FleetNode]
+    """Backends from which nothing had to go, except what no longer fits."""
+    nodes: list[FleetNode]
+    """The same where sessions that grew made room for themselves."""
+    homeless: list[Piece]
+    """All that is asked for and not on ``nodes``."""
+
+
+def carried(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) -> CarriedOn:
+    """Backends that are no longer there are left out."""
     pieces, homeless = _fitted(_kept(before, sessions, fleet)), list[Piece]()
     kinds = {backend.name: backend.kind for backend in fleet.backends}
     by_name = {kind.name: kind for kind in fleet.kinds}
@@ -26,12 +38,24 @@ def carried(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) 
         node, evicted = cheapest_evicted(by_name[kinds[name]], kept, name)
         homeless += evicted
         nodes += [node] if node else []
-    for session in sessions:
-        more = session.rate - sum(node.rate_of(session) for node in nodes)
-        more -= sum(piece.rate for piece in homeless if piece.session is session)
-        if more > LEAST_RATE:
-            homeless += _grown(nodes, Piece(session, more))
-    return nodes, _together(homeless)
+    more = [_grown(nodes, piece) for piece in _missing(sessions, [*_pieces(nodes), *homeless])]
+    stayed = list(nodes)
+    for piece in (piece for piece in more if piece.rate > LEAST_RATE):
+        homeless += _crowded(nodes, piece)
+    return CarriedOn(stayed, nodes, _together(homeless))
+
+
+def _pieces(nodes: Sequence[FleetNode]) -> list[Piece]:
+    return [piece for node in nodes for piece in node.pieces]
+
+
+def _missing(sessions: Sequence[ServedSession], pieces: Sequence[Piece]) -> list[Piece]:
+    """The parts of sessions that are in none of the pieces, the highest priority first."""
+    rates = {piece.session: piece.rate for piece in _together(pieces)}
+    missing = [Piece(session, session.rate - rates.get(session, 0.0)) for session in sessions]
+    return sorted(
+        (piece for piece in missing if piece.rate > LEAST_RATE), key=lambda piece: -piece.session.key.priority
+    )
 
 
 def _kept(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) -> dict[str, list[Piece]]:
@@ -83,25 +107,28 @@ def cheapest_evicted(
     return (node if kept else None), evicted
 
 
-def _grown(nodes: list[FleetNode], more: Piece) -> list[Piece]:
-    """Add to a session where it is; returns what still has no place."""
-    places = [place for place, node in enumerate(nodes) if node.rate_of(more.session)]
-    for place in sorted(places, key=lambda place: -nodes[place].rate_of(more.session)):
+def _places(nodes: Sequence[FleetNode], session: ServedSession) -> list[int]:
+    """The backends that have a session, with most of it first."""
+    found = [place for place, node in enumerate(nodes) if node.rate_of(session)]
+    return sorted(found, key=lambda place: -nodes[place].rate_of(session))
+
+
+def _grown(nodes: list[FleetNode], more: Piece) -> Piece:
+    """Add to a session what is free where it is; returns the rest."""
+    for place in _places(nodes, more.session):
         taken = replace(more, rate=largest_rate(nodes[place], nodes[place].kind, more))
         node = joined(nodes[place], taken) if taken.rate > LEAST_RATE else None
         if node is not None:
             nodes[place], more = node, replace(more, rate=more.rate - taken.rate)
-        if more.rate <= LEAST_RATE:
-            return []
-    return _crowded(nodes, places, more)
+    return more
 
 
-def _crowded(nodes: list[FleetNode], places: Sequence[int], more: Piece) -> list[Piece]:
-    """Make room at the smallest place; nothing is done where the session would not fit there alone."""
-    place = min(places, key=lambda place: nodes[place].rate_of(more.session), default=None)
-    if place is None:
+def _crowded(nodes: list[FleetNode], more: Piece) -> list[Piece]:
+    """Make room at a session's smallest place, where all of it fits alone; returns what has no place then."""
+    places = _places(nodes, more.session)
+    if not places:
         return [more]
-    node = nodes[place]
+    node = nodes[places[-1]]
     all_of_it = replace(more, rate=node.rate_of(more.session) + more.rate)
     others = [piece for piece in node.pieces if piece.session is not more.session]
     if not others or node_of(node.kind, [all_of_it]) is None:
@@ -109,7 +136,7 @@ def _crowded(nodes: list[FleetNode], places: Sequence[int], more: Piece) -> list
     left, evicted = cheapest_evicted(node.kind, [*others, all_of_it], node.name)
     if left is None:
         return [more]
-    nodes[place] = left
+    nodes[places[-1]] = left
     return evicted
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import floor
 
-from serving.placement.carrying import carried
+from serving.placement.carrying import CarriedOn, carried
 from serving.placement.curves import ROUNDING, ServedSession, sessions_of
 from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend, Profiles, check
-from serving.placement.nodes import FleetNode, Piece
+from serving.placement.nodes import FleetNode
 from serving.placement.packing import Packing, packed
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare, moves_between
 from serving.placement.shedding import admitted, served_more
@@ -23,7 +23,7 @@ from serving.placement.shortfalls import short, unable
 
 ANEW = 0.9
 """Everything may move where that costs less than such a share."""
-SETTLE = 4
+SETTLE = 8
 """A plan goes on from itself so often at most, until nothing moves: with too few backends, what one step sheds another
 may find a place for."""
 
@@ -45,26 +45,24 @@ def place(demands: Sequence[Demand], profiles: Profiles, fleet: Fleet, before: F
 
 def _epoch(sessions: Sequence[ServedSession], fleet: Fleet, before: FleetPlan | None) -> FleetPlan:
     able = [session for session in sessions if session.kinds]
-    kept, homeless = carried(before, able, fleet) if before else ([], [Piece(each, each.rate) for each in able])
-    ideal = _ideal(kept, homeless, able, fleet.kinds)
+    going_on = carried(before or FleetPlan(), able, fleet)
+    ideal = _ideal(going_on, able, fleet.kinds)
     nodes, enough = _on_fleet(ideal, fleet, before or FleetPlan())
-    if not enough and kept and not served_more(nodes, kept):
-        nodes = kept
+    if not enough and going_on.stayed and not served_more(nodes, going_on.stayed):
+        nodes = going_on.stayed
     wanted = _count(ideal.nodes) | _count(nodes)
     backends = tuple(_share(node) for node in sorted(nodes, key=lambda node: node.name or ""))
     shed = (*unable(sessions, fleet.kinds), *short(able, nodes, wanted))
     return FleetPlan(backends, dict(wanted), shed, moves_between(before or FleetPlan(), backends))
 
 
-def _ideal(
-    kept: Sequence[FleetNode], homeless: Sequence[Piece], able: Sequence[ServedSession], kinds: Sequence[DeviceKind]
-) -> Packing:
+def _ideal(carry: CarriedOn, able: Sequence[ServedSession], kinds: Sequence[DeviceKind]) -> Packing:
     """All that is asked for on as many backends as that takes, those that are there or not."""
     fresh = packed(able, kinds)
-    if not kept:
+    if not carry.nodes:
         return fresh
-    going_on = Packing(kept)
-    going_on.add(homeless)
+    going_on = Packing(carry.nodes)
+    going_on.add(carry.homeless)
     going_on.consolidate()
     most = sum(1 + floor(each.rate / each.saturated[each.kinds[0].name][1] + ROUNDING) for each in able)
     missing = sum(piece.rate for piece in going_on.left) > sum(piece.rate for piece in fresh.left)

@@ -11,7 +11,7 @@ from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, larges
 LEAST_PART = 0.05
 """A smaller part of a piece is not worth loading a model for."""
 BETTER = 1.01
-"""Other items are served in place of those of the last epoch only where they are so many times as many."""
+"""Other items are served in place of those of the last epoch only where they take so many times as much."""
 
 
 def admitted(
@@ -39,12 +39,12 @@ def admitted(
 
 
 def served_more(after: Sequence[FleetNode], before: Sequence[FleetNode]) -> bool:
-    """Whether other backends serve more items a second of the highest priority in which they differ."""
+    """Whether more is served of a priority, and no less of any that is higher."""
     new, old = _by_priority(after), _by_priority(before)
     for priority in sorted({*new, *old}, reverse=True):
         if new.get(priority, 0.0) > BETTER * old.get(priority, 0.0) + LEAST_RATE:
             return True
-        if BETTER * new.get(priority, 0.0) + LEAST_RATE < old.get(priority, 0.0):
+        if new.get(priority, 0.0) < (1 - LEAST_RATE) * old.get(priority, 0.0):
             return False
     return False
 

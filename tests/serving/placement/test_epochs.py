@@ -128,3 +128,21 @@ def test_nothing_asked_for_wants_nothing() -> None:
         ("g0", "B", False),
         ("g1", "C", False),
     }
+
+
+def line(first_s: float, item_s: float, memory: int) -> BatchProfile:
+    return BatchProfile({size: first_s + (size - 1) * item_s for size in (1, 2, 4, 8, 16)}, memory)
+
+
+def test_what_is_shed_does_not_drive_away_what_is_more_important() -> None:
+    """The lower c would fit a GPU alone; the higher priorities there, with CPUs for the rest, stay all the same."""
+    profiles = {
+        "c": {"gpu": line(0.0071, 0.00404, 436), "cpu": line(0.0855, 0.00547, 95)},
+        "d": {"gpu": line(0.0186, 0.00205, 533), "cpu": line(0.0850, 0.00505, 368)},
+    }
+    asked = [Demand("d", 0.2, 480, priority=2), Demand("c", 0.1, 212, priority=1), Demand("c", 0.2, 33, priority=2)]
+    there = fleet(2, 5, (GPU, CPU))
+    plan = place(asked, profiles, there)
+    assert {each.priority for each in plan.shed} <= {1}
+    again = place(asked, profiles, there, plan)
+    assert (again.moves, again.wanted) == ((), plan.wanted)
