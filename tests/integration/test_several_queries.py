@@ -212,3 +212,20 @@ async def test_queries_of_other_topics_and_of_a_name_that_is_taken_are_refused(
     said = " ".join(each.getMessage() for each in caplog.records)
     assert f"it reads elsewhere.frames.v1, and this worker reads {wire.topics.frames}" in said
     assert "'first' is the query in" in said
+
+
+async def test_each_query_goes_on_where_it_was_after_a_restart(wire: Wire, prefix: str, tmp_path: Path) -> None:
+    write(tmp_path, "first", prefix, DETECT, TRACK)
+    write(tmp_path, "second", prefix, DETECT, FACES)
+    await wire.send([frame_message("cam", seq) for seq in range(12)])
+    async with working(wire, tmp_path):
+        await results(wire, 4)
+    (tmp_path / "third.yaml").write_text((tmp_path / "first.yaml").read_text().replace("name: first", "name: third"))
+    await wire.send([frame_message("cam", seq) for seq in range(12, 20)])
+    async with working(wire, tmp_path):
+        found, count = await results(wire, 48), 48
+        while {len(seqs(found, name)) for name in ("first", "second")} != {20} or seqs(found, "third")[-1] != 19:
+            found, count = await results(wire, count + 1), count + 1
+    for name in ("first", "second"):
+        assert seqs(found, name) == list(range(20))
+    assert seqs(found, "third")[-8:] == list(range(12, 20))
