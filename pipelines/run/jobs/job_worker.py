@@ -94,6 +94,7 @@ class JobWorker:
             position = output.positions.get(chunk.stream)
             if position is not None and position.run != run:
                 raise BadInput("its results are of another query or another recording: submit it under another name")
+            (folder / f"{chunk.stream}.error").unlink(missing_ok=True)
             begun_here = position is None or chunk.holds(position.media_time_s)
             if begun_here and await unfinished(recording, output):
                 await self._analyse(query, recording, output, lease)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from serving.common.threads import TimeBeside, in_thread
+from serving.common.threads import LEAST_PRIORITY, TimeBeside, in_thread, step_back
 
 
 async def test_work_is_done_in_another_thread() -> None:
@@ -156,3 +157,26 @@ def test_once_its_thread_is_over_the_time_beside_is_that_of_the_process() -> Non
     other.start()
     other.join()
     assert found[0].seconds == pytest.approx(time.process_time(), abs=0.1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux")
+def test_a_thread_steps_back_and_so_do_those_that_it_starts_and_no_other() -> None:
+    found: list[int] = []
+
+    def note() -> None:
+        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    def work() -> None:
+        step_back()
+        note()
+        child = threading.Thread(target=note)
+        child.start()
+        child.join()
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    step_back()  # the main thread's priority is the process's
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [LEAST_PRIORITY, LEAST_PRIORITY]
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
