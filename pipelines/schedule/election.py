@@ -50,7 +50,6 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
                 failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
                 if failures <= 1:
                     log.warning("cannot join group %s (%s): trying again", self._group, error)
-            self._ends("the connection to the broker has ended")
             await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
 
     async def _stand(self) -> None:
@@ -79,7 +78,7 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
                     log.warning("this scheduler stood still for more than %g s: it stands for election anew", SESSION_S)
                     return
         finally:
-            self.leads = False
+            self._ends("its place in the group is given up")
             with suppress(Exception):
                 async with asyncio.timeout(STOP_S):
                     await consumer.stop()

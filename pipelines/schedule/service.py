@@ -36,8 +36,8 @@ PAST_S = 600.0
 """A scheduler that starts reads what was told so long before."""
 SETTLE_S = 6.0
 """A new leader first listens for so long, for processes tell every five seconds; so does one that was cut off."""
-CUT_OFF_S = 8.0
-"""The broker that has not answered for so long has not told who is there."""
+CUT_OFF_S = 5.0
+"""A scheduler that has not heard of the broker for so long, or stood still, does not know who is there, or leads."""
 LEAST_S = 3.0
 """Between two epochs, however much changes."""
 SEND_S = 10.0
@@ -107,11 +107,13 @@ class SchedulerService:
         await self._follower.caught_up.wait()
         await self._loads.caught_up.wait()
         log.info("%s hears of %d processes", self.name, len(self._view.there(self._now_s())))
-        term, made_s, listens_until_s = 0, -inf, 0.0
+        term, made_s, listens_until_s, looked_s = 0, -inf, 0.0, self._clock.monotonic_s()
         while True:
             await asyncio.sleep(INTERVAL_S)
             now_s = self._clock.monotonic_s()
-            if term != self._election.terms or now_s - self._loads.answered_s > CUT_OFF_S:
+            stood_s, looked_s = now_s - looked_s, now_s
+            cut_off_s = max(stood_s, now_s - self._loads.answered_s)
+            if term != self._election.terms or cut_off_s > CUT_OFF_S:
                 # Those that it has not heard of yet are not gone.
                 term, listens_until_s = self._election.terms, now_s + SETTLE_S
             if not self.leads or now_s < listens_until_s:

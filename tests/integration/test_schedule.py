@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -160,3 +161,29 @@ def test_placements_go_on_whoever_is_killed(kafka_broker: KafkaBroker, topic_pre
         assert any(each.leaving for each in told if each.kind == "worker")
         assert max(each.epoch for each in told) >= third.epoch - 1
         assert "a message is passed over" in other.errors
+
+
+def test_a_leader_that_stood_still_sends_nothing_until_it_is_elected_anew(
+    kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    with ExitStack() as running:
+        made = sluice("topics", "create", "--prefix", topic_prefix, "--broker", f"kafka://{kafka_broker.bootstrap}")
+        assert made.returncode == 0, made.stderr
+        options = ("schedule", "--every", 3, "--listen", "127.0.0.1:0", "--prefix", topic_prefix)
+        two = [running.enter_context(Sluice(tmp_path / name, *options, broker=kafka_broker.bootstrap)) for name in "ab"]
+        topics = running.enter_context(Topics(kafka_broker.bootstrap, topic_prefix))
+
+        def leaders() -> list[str]:
+            return [from_json(each.value, FleetPlacement).leader for each in topics.messages("placement")]
+
+        until(lambda: len(leaders()) >= 2 and leader(*two) is not None, "placements", *two)
+        first = leader(*two)
+        assert first is not None
+        first.process.send_signal(signal.SIGSTOP)
+        name = leaders()[-1]
+        until(lambda: leaders()[-1] != name, "another leader", *(each for each in two if each is not first))
+        count = len(leaders())
+        first.process.send_signal(signal.SIGCONT)
+        until(lambda: len(leaders()) >= count + 3, "further placements", *two)
+        epochs = [from_json(each.value, FleetPlacement).epoch for each in topics.messages("placement")]
+        assert all(before < later for before, later in pairwise(epochs))  # nothing was sent that is passed over
