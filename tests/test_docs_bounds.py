@@ -381,7 +381,7 @@ SAID = {
         f"at most {parquet_output.ROWS} results of one stream",
         f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
         f"`--at-once {archive.AT_ONCE}`",
-        f"less than {live_load.MOST * 100:.0f} % of the device's time",
+        f"less than {live_load.TERMS.offline_busy * 100:.0f} % of the device's time",
         f"chunks of {chunks.CHUNK_S:.0f} s",
         f"within some {chunk_taker.SESSION_MS / 1000:.0f} s",
     ],

@@ -6,11 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from serving.autoscale.machines import offline_may_run
+from serving.autoscale.terms import AutoscaleTerms
 from serving.common.clock import SYSTEM, Clock
 from serving.scheduling.device import DeviceStats
 
-MOST = 0.4
-"""Share of the time that live frames may have the device before jobs wait: INFaaS' threshold for offline work."""
+TERMS = AutoscaleTerms()
 WINDOW_S = 2.0
 EVERY_S = 0.1
 
@@ -25,7 +26,7 @@ class LiveLoad:
     @property
     def busy(self) -> bool:
         """Whether jobs wait."""
-        return len(self._seen) > 1 and self.share >= MOST
+        return len(self._seen) > 1 and not offline_may_run(self.share, (), TERMS)
 
     @property
     def share(self) -> float:

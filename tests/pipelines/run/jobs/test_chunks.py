@@ -12,7 +12,7 @@ from operators.wire.jobs import MOST_CHUNKS, JobOrder, RecordingChunk
 from operators.wire.schema import from_json, to_json
 from pipelines.run.jobs.chunks import cut, inside, relative
 from pipelines.run.jobs.job_report import JobStanding
-from pipelines.run.jobs.live_load import MOST, WINDOW_S, LiveLoad
+from pipelines.run.jobs.live_load import TERMS, WINDOW_S, LiveLoad
 from pipelines.run.jobs.pending import MOST_BYTES, Pending
 from serving.errors import BadInput, Malformed, SourceError
 from serving.scheduling.device import DeviceStats
@@ -154,9 +154,9 @@ def test_jobs_wait_while_the_device_is_busy_with_live_frames() -> None:
     assert load.busy
     for _ in range(round(10 * WINDOW_S)):
         clock.advance(0.1)
-        stats = stats.ran(1, 0.09, background=True).ran(1, 0.1 * MOST / 2, background=False)
+        stats = stats.ran(1, 0.09, background=True).ran(1, 0.1 * TERMS.offline_busy / 2, background=False)
         load.look()
-    assert load.share == pytest.approx(MOST / 2)
+    assert load.share == pytest.approx(TERMS.offline_busy / 2)
     assert not load.busy
 
 
