@@ -188,7 +188,8 @@ class Walk:
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
         slo_s, share = self._dag.slo_ms / 1000, self._shares.of(node.name)
-        urgency = Urgency(start.deadline_s, start.droppable, after_s, self._background, slo_s, share)
+        priority = self._dag.priority
+        urgency = Urgency(start.deadline_s, start.droppable, after_s, self._background, slo_s, share, priority)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
     def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:

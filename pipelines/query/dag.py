@@ -85,6 +85,8 @@ class Dag:
     slo_ms: float
     groups: tuple[tuple[DagNode, ...], ...]
     """Nodes that follow each other and do not depend on each other: they run at the same time."""
+    priority: int = 0
+    """Beside other queries of a fleet; higher is served first."""
 
     @cached_property
     def nodes(self) -> tuple[DagNode, ...]:
@@ -120,7 +122,7 @@ def compile_dag(query: Query) -> Dag:
     by_name = {spec.name: spec for spec in query.nodes}
     scenes = len(query.pictures) < max(1, len(query.streams))
     nodes = [_compiled(_with_answer(spec, by_name, scenes), by_name) for spec in _ordered(query.nodes)]
-    return Dag(query.name, query.slo_ms, _grouped(nodes))
+    return Dag(query.name, query.slo_ms, _grouped(nodes), query.priority)
 
 
 def _grouped(nodes: Sequence[DagNode]) -> tuple[tuple[DagNode, ...], ...]:

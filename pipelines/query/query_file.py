@@ -169,6 +169,8 @@ class Query(Strict):
     """The name of the query, which is part of every result."""
     slo_ms: float = Field(gt=0, le=600_000)
     """The time from capture to result that every frame should meet."""
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    """Where a fleet's backends are too few, the work of queries of lower priority is shed first."""
     accuracy: float = Field(default=DEFAULT_ACCURACY, gt=0, le=1)
     """Target agreement of shortcuts with the oracles of their nodes."""
     learning: LearningSpec = LearningSpec.model_construct()

@@ -12,7 +12,7 @@ from operators.wire import bounds
 from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import AskedSession, LoadState, ProcessLoad, TimedModel
 from pipelines.measure.process_meter import NetworkUse, ProcessMeter, latency_ratio, recent
-from serving.remote.session_meter import SessionCounts, SessionMeter
+from serving.remote.session_meter import Key, SessionCounts, SessionMeter
 from serving.scheduling.health import Observed, State, next_state
 
 LARGE = 0.2
@@ -49,7 +49,7 @@ class Seen:
     """Counts at one moment."""
 
     at_s: float
-    sessions: Mapping[tuple[str, float], tuple[int, int, int]]
+    sessions: Mapping[Key, tuple[int, int, int]]
     """By model and SLO: items that were asked for, served, late."""
     networks: Mapping[str, NetworkUse]
     busy_s: float
@@ -70,7 +70,7 @@ class LoadReport:
         self.facts = facts
         self._meter, self._sessions, self._profiles = meter, sessions, profiles
         self._last = self._seen(now_s)
-        self._rates: dict[tuple[str, float], float] = {}
+        self._rates: dict[Key, float] = {}
         """Asked items per second, as they were told last."""
         self._ready: list[str] = []
         self._known: Mapping[str, TimedModel] = {}
@@ -146,6 +146,7 @@ class LoadReport:
                 AskedSession(
                     model=counts.model,
                     slo_ms=round(counts.slo_s * 1000, 3),
+                    priority=counts.priority,
                     asked=round(asked / passed_s, 3),
                     served=round(served / passed_s, 3),
                     late=bounds.share(late / max(asked, served, late, 1)),

@@ -24,12 +24,15 @@ NEWEST = 0.1
 FADING_S, FADED = 600.0, 0.9
 """Where no time has been as long as the longest for so many seconds, so much of it goes on to count."""
 
+Key = tuple[str, float, int]
+
 
 @dataclass(slots=True)
 class SessionCounts:
     """Counts of one session since the process was started."""
 
     model: str
+    priority: int = 0
     slo_s: float = 0.0
     """The time that it has for itself."""
     asked: int = 0
@@ -59,28 +62,28 @@ class SessionMeter:
 
     def __init__(self, most: int = MOST_SESSIONS) -> None:
         self._most = most
-        self.sessions: dict[tuple[str, float], SessionCounts] = {}
-        """By model and the SLO of its frames."""
+        self.sessions: dict[Key, SessionCounts] = {}
+        """By model, the SLO of its frames, and priority."""
 
     def asked(self, model: str, urgency: Urgency, items: int, now_s: float) -> AskedItems:
         """Count items that are asked for; background work is none that must be served."""
         if urgency.background or not math.isfinite(urgency.deadline):
             return AskedItems(None, items)
-        counts = self._session(model, urgency.slo_s, now_s)
+        counts = self._session((model, round(urgency.slo_s, 3), urgency.priority), now_s)
         due_s = urgency.deadline - urgency.downstream_s
         if counts is not None:
             self._note_time(counts, urgency, now_s)
             counts.asked, counts.calls, counts.last_s = counts.asked + items, counts.calls + 1, now_s
         return AskedItems(counts, items, due_s, now_s)
 
-    def _session(self, model: str, slo_s: float, now_s: float) -> SessionCounts | None:
-        key = model, round(slo_s, 3)
+    def _session(self, key: Key, now_s: float) -> SessionCounts | None:
         if key not in self.sessions and len(self.sessions) >= self._most:
             for old in [each for each, counts in self.sessions.items() if now_s - counts.last_s > FORGOTTEN_S]:
                 del self.sessions[old]
             if len(self.sessions) >= self._most:
                 return None
-        return self.sessions.setdefault(key, SessionCounts(model, since_s=now_s))
+        model, _, priority = key
+        return self.sessions.setdefault(key, SessionCounts(model, priority, since_s=now_s))
 
     def _note_time(self, counts: SessionCounts, urgency: Urgency, now_s: float) -> None:
         own_s, left_s = counts.took_s or urgency.downstream_s, urgency.deadline - now_s

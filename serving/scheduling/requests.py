@@ -28,6 +28,8 @@ class Urgency:
     """From a frame's capture to its deadline, by its query; 0 where nobody knows."""
     share: float = 0.0
     """The part of the time until the deadline that this is best given, 0 to 1; 0 where nobody knows."""
+    priority: int = 0
+    """Where a fleet is planned that cannot serve all, higher is served first."""
 
 
 BACKGROUND = Urgency(math.inf, background=True)

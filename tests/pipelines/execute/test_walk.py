@@ -171,11 +171,13 @@ async def test_the_time_in_which_several_nodes_run_counts_once() -> None:
 
 async def test_requests_are_told_their_share_of_the_time() -> None:
     """By what models take in batches, and by how many objects there are: two from the detector."""
-    dag, said = compile_dag(query(DETECT | {"model": "finder"}, TYPE | {"input": "detect"})), dict[str, float]()
+    asked = query(DETECT | {"model": "finder"}, TYPE | {"input": "detect"}).model_copy(update={"priority": 3})
+    dag, said = compile_dag(asked), dict[str, float]()
 
     class Asked(Node):
         async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
             said[self._name] = call.urgency.share
+            assert call.urgency.priority == 3
             return await super().process(frame, regions, call)
 
     diary, steep = Diary(), {1: 0.001, 16: 0.004, 64: 0.016}

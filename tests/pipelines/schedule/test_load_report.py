@@ -56,6 +56,14 @@ def test_what_has_happened_since_the_last_time_is_told() -> None:
     assert process.next(11.0).sessions[0].asked == 0.0
 
 
+def test_what_queries_of_several_priorities_ask_for_are_sessions_of_their_own() -> None:
+    process = Process()
+    for priority, items in ((0, 10), (5, 30)):
+        process.sessions.asked("cars", Urgency(0.2, slo_s=0.5, priority=priority), items, 0.0)
+    asked = {each.priority: each.asked for each in process.next(1.0).sessions}
+    assert asked == {0: 10.0, 5: 30.0}
+
+
 def test_profiles_are_told_now_and_then_and_where_there_are_new_ones() -> None:
     known = [PROFILE]
     process = Process()
