@@ -66,9 +66,9 @@ def test_cameras_of_one_slo_share_a_session_and_sessions_are_bounded() -> None:
     assert len(meter.sessions) == 1
     for number in range(50):
         meter.asked(f"b{number}", urgency(0.4), 1, 1.0).ended(1.1, answered=True)
-    assert [model for model, _ in meter.sessions] == ["a", "b0", "b1"]
+    assert [model for model, *_ in meter.sessions] == ["a", "b0", "b1"]
     meter.asked("c", urgency(0.4), 1, FORGOTTEN_S + 2.0)
-    assert [model for model, _ in meter.sessions] == ["c"]
+    assert [model for model, *_ in meter.sessions] == ["c"]
 
 
 @pytest.mark.parametrize("time_s", [-1.0, 0.0, 1e-9, 0.05, 1e9])
