@@ -108,7 +108,12 @@ def test_capture_and_worker_say_how_they_are(
         Sluice(tmp_path / "w", "worker", *shared, worker_at, broker=bootstrap) as other,
     ):
         until(lambda: answers(capture_at, "/metrics", 'sluice_frames_captured_total{stream="gate"}'), "capture", one)
-        until(lambda: answers(worker_at, "/metrics", 'outcome="analysed",stream="gate"'), "results", one, other)
+        until(
+            lambda: answers(worker_at, "/metrics", 'outcome="analysed",query="metrics",stream="gate"'),
+            "results",
+            one,
+            other,
+        )
         for address in (capture_at, worker_at):
             until(lambda at=address: answers(at, "/readyz", "ok"), "readiness", one, other)  # type: ignore[misc]
             assert read(address, "/healthz") == "ok\n"

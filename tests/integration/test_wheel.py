@@ -176,7 +176,9 @@ def test_what_is_missing_is_one_line_that_names_its_extra(
 
 
 def test_without_extras_a_machine_is_looked_at_and_a_street_is_not_drawn(installed: Installed) -> None:
-    assert "pip install 'sluice-video[kafka,serve,mqtt,remote,train]'" in installed.run("sluice", "doctor").stdout
+    assert (
+        "pip install 'sluice-video[kafka,serve,mqtt,remote,parquet,train]'" in installed.run("sluice", "doctor").stdout
+    )
     said = installed.run("sluice", "run", "synthetic:street?seed=1", "--limit", "2")
     assert said.returncode == 2
     assert "streets are drawn in a checkout of Sluice alone" in said.stderr

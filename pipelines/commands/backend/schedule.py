@@ -12,6 +12,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue, measured
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import listen_on, read_secret
+from pipelines.process.terminal import say
 from pipelines.settings import broker_settings, serve_secret
 from serving.errors import BadInput, ModelError
 
@@ -81,7 +82,7 @@ def command(
     Run one, or several of which one leads. Autoscalers read the numbers over HTTP.
     """
     if simulate is not None:
-        click.echo(_simulated(simulate, models, as_json))
+        say(_simulated(simulate, models, as_json))
         return
     if as_json:
         raise BadInput("--json belongs to --simulate FILE: give that too, or leave it out")
