@@ -76,6 +76,7 @@ from pipelines.worker.adapt import inbox, link, process
 from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
+from serving.placement import packing
 from serving.remote import breaker
 from serving.remote.client import call_room, calls, region_ring, server_channel
 from serving.remote.endpoint import caller
@@ -377,6 +378,7 @@ SAID = {
         f"{record_window.ALLOWANCE_S:.0f} s",
         f"`--record-mb` ({options.RECORD_MB} by default)",
     ],
+    "fleet.md": [f"are wanted, up to {packing.MOST_NODES} in all"],
     "how-to/analyse-an-archive.md": [
         f"at most {parquet_output.ROWS} results of one stream",
         f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",

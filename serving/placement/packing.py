@@ -18,6 +18,8 @@ from serving.placement.curves import ROUNDING, ServedSession
 from serving.placement.demands import DeviceKind
 from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, node_of
 
+MOST_NODES = 2000
+"""Backends of a plan: who tells of a load without end must not have one planned without end."""
 FULL = 0.999
 """A backend that is so busy takes nothing more and can hand nothing on."""
 
@@ -38,7 +40,7 @@ class Packing:
         for piece in pieces:
             kind = piece.session.kinds[0]
             batch_rate = piece.session.saturated[kind.name][1]
-            whole = floor(piece.rate / batch_rate + ROUNDING)
+            whole = min(floor(piece.rate / batch_rate + ROUNDING), max(MOST_NODES - len(self.nodes), 0))
             full = [replace(piece, rate=batch_rate)] * whole
             residues += [(1.0, each) for each in full if not self._open(each)]
             rest = replace(piece, rate=piece.rate - whole * batch_rate)
@@ -64,6 +66,8 @@ class Packing:
         return True
 
     def _open(self, piece: Piece) -> bool:
+        if len(self.nodes) >= MOST_NODES:
+            return False
         kinds = sorted(piece.session.kinds, key=lambda kind: kind.price) if self._cheap else piece.session.kinds
         for kind in kinds:
             if sum(node.kind == kind for node in self.nodes) < (inf if kind.most is None else kind.most):

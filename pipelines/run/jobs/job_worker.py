@@ -24,7 +24,7 @@ from pipelines.run.jobs.identity import Identity, query_digest, recording_digest
 from pipelines.run.jobs.job_query import JobQuery, job_query
 from pipelines.run.jobs.live_load import LiveLoad
 from pipelines.run.jobs.opening import open_output
-from pipelines.run.jobs.output import JobOutput, PlaceTaken
+from pipelines.run.jobs.output import JobOutput, PlaceClosed, make_folder
 from pipelines.run.jobs.pending import Lease
 from pipelines.run.jobs.recording import JobRecording, analyse, unfinished
 from serving.catalogue.lookup import Catalogue
@@ -68,8 +68,8 @@ class JobWorker:
                 partition = lease.partition
                 try:
                     await self._do(lease)
-                except (PlaceTaken, SluiceError) as error:
-                    if isinstance(error, BadInput) and not isinstance(error, PlaceTaken):
+                except SluiceError as error:
+                    if isinstance(error, BadInput) and not isinstance(error, PlaceClosed):
                         await self._refuse(lease, str(error))
                     else:
                         log.warning("job %s waits: %s", lease.job, error)
@@ -81,13 +81,13 @@ class JobWorker:
                     self._taker.free()
 
     async def _do(self, lease: Lease) -> None:
-        """Raises BadInput where it cannot be done, PlaceTaken where another process does it, SluiceError."""
+        """Raises BadInput where it cannot be done, PlaceClosed where it has to wait, SluiceError."""
         chunk, folder = lease.chunk, self._places.results / lease.job
         file = inside(self._places.archive, chunk.source)
         query = await asyncio.to_thread(job_query, chunk.query, chunk.stream, file, self._places.known)
         (spec,) = capture_specs(query.wanted.query, hwaccel=self._places.hwaccel)
         run = (await asyncio.to_thread(_identity, query, spec)).run
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder, parents=True)
         recording = JobRecording(replace(spec, background=True), run, bool(streams_ahead(query.wanted.query)))
         output = await asyncio.to_thread(open_output, folder / f"{chunk.stream}.{chunk.form}", False)
         with closing(output):

@@ -39,24 +39,32 @@ class JobOutput(Protocol):
         ...
 
 
-class PlaceTaken(BadInput):
-    """Another process writes there."""
+class PlaceClosed(BadInput):
+    """Nothing can be written there at present: another process writes, or the system refuses it."""
+
+
+def make_folder(folder: Path, parents: bool = False) -> None:
+    """A folder for results, if it is not there; PlaceClosed where there can be none."""
+    try:
+        folder.mkdir(parents=parents, exist_ok=True)
+    except OSError as error:
+        raise PlaceClosed(f"cannot write results to {folder}: {error.strerror}; choose another --out") from None
 
 
 @contextmanager
 def only_writer(file: Path, place: Path) -> Iterator[None]:
     """Hold the lock of a file, which is made, while the block runs; the system lets go of it where the process dies.
 
-    Raises BadInput, which names ``place``.
+    Raises PlaceClosed, which names ``place``.
     """
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise BadInput(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
+        raise PlaceClosed(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise PlaceTaken(f"{place}: another process writes there: wait for it, or choose another --out") from None
+        raise PlaceClosed(f"{place}: another process writes there: wait for it, or choose another --out") from None
     finally:
         os.close(descriptor)

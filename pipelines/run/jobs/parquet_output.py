@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from operators.wire.schema import BoundingBox, Object, Result, to_json
-from pipelines.run.jobs.output import only_writer
+from pipelines.run.jobs.output import make_folder, only_writer
 from pipelines.run.jobs.past import PastFrame, PastObject, Position, is_lead
 from serving.errors import BadInput, SluiceError
 
@@ -76,10 +76,7 @@ class ParquetOutput:
         self._place = place
         self._waiting: dict[str, list[Result]] = {}
         self._open = ExitStack()
-        try:
-            place.mkdir(exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
+        make_folder(place)
         try:
             self._open.enter_context(only_writer(place / LOCK, place))
             self._clear(anew)

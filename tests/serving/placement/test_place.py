@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.placement_parts.replay import plan_lines, replay
+from serving.placement import packing
 from serving.placement.curves import sessions_of
 from serving.placement.demands import Demand, Fleet, Profiles
 from serving.placement.place import place
@@ -38,6 +39,14 @@ def test_figure_3_4_b_a_and_b_share_a_backend_and_c_has_its_own() -> None:
     assert [share.model for share in alone.sessions] == ["C"]
     assert plan.wanted == {"gpu": 2}
     assert not plan.shed
+
+
+def test_a_load_without_end_has_a_plan_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MOST_NODES", 50)
+    plan = place([Demand("A", 0.2, 1e9), Demand("B", 0.25, 1e9)], on_gpus(TABLE_3_2), fleet(2))
+    assert plan.wanted == {"gpu": 50}
+    assert {(each.model, each.cause) for each in plan.shed} == {("A", "capacity"), ("B", "capacity")}
+    assert sum(each.items_per_s for each in plan.shed) == pytest.approx(2e9)
 
 
 def served(plan: FleetPlan) -> dict[tuple[str, float, int], float]:
