@@ -20,7 +20,7 @@ from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
 from serving.autoscale.machines import wanted_workers
 from serving.autoscale.terms import AutoscaleTerms
-from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend
+from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare
 
@@ -52,6 +52,20 @@ class EpochStart:
     """Those of the frames: so many workers have something to do."""
 
 
+@dataclass(frozen=True)
+class EpochTask:
+    """The load and the fleet of an epoch; ``plan`` is pure, and takes seconds where sessions are many."""
+
+    backends: Sequence[ProcessLoad]
+    fleet: Fleet
+    demands: Sequence[Demand]
+    profiles: Mapping[str, Mapping[str, BatchProfile]]
+    before: FleetPlan | None
+
+    def plan(self) -> FleetPlan:
+        return place(self.demands, self.profiles, self.fleet, self.before)
+
+
 class Epochs:
     """The plans of one scheduler."""
 
@@ -78,7 +92,11 @@ class Epochs:
 
     def next(self, epoch: int, moment: EpochStart) -> FleetPlacement:
         """The next placement."""
-        now_s = moment.now_s
+        task = self.begin(moment.now_s)
+        return self.end(epoch, moment, task, task.plan())
+
+    def begin(self, now_s: float) -> EpochTask:
+        """Begin the next epoch; ``end`` follows."""
         backends = self._view.backends(now_s)[:MOST_BACKENDS]
         self._backends = [each.id for each in backends]
         planned = self._rates.planned(self._view.asked(now_s))
@@ -88,7 +106,11 @@ class Epochs:
             model: {kind: profile for kind, profile in each.items() if any(kind == known.name for known in kinds)}
             for model, each in self._view.profiles().items()
         }
-        plan = place([demand(key, rate) for key, rate in planned.items()], profiles, fleet, self._plan)
+        return EpochTask(backends, fleet, [demand(*each) for each in planned.items()], profiles, self._plan)
+
+    def end(self, epoch: int, moment: EpochStart, task: EpochTask, plan: FleetPlan) -> FleetPlacement:
+        """The placement, once it is planned."""
+        backends, kinds = task.backends, task.fleet.kinds
         numbers = dict(plan.wanted)
         if any(each.cause == "profile" for each in plan.shed) and not backends and kinds:
             # Nobody knows what it costs until one has measured it.
@@ -100,7 +122,7 @@ class Epochs:
             at=moment.at,
             leader=self._leader,
             backends=self._told(plan, backends),
-            wanted=self._wanted(numbers, kinds, backends, now_s),
+            wanted=self._wanted(numbers, kinds, backends, moment.now_s),
             workers=self._workers(moment),
             shed=[
                 ShedSession(

@@ -124,6 +124,7 @@ class SchedulerService:
             if past_s >= self._config.every_s or (past_s >= LEAST_S and self._epochs.is_due(self._now_s())):
                 made_s = now_s
                 await self._epoch()
+                looked_s = self._clock.monotonic_s()
 
     def _go_on_from(self, placement: FleetPlacement | None) -> None:
         self._known = placement
@@ -134,9 +135,12 @@ class SchedulerService:
         """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
         self._highest = epoch = max(self._placements.epoch, self._highest) + 1
         partitions = self._election.partitions or MOST_WORKERS
-        made = self._epochs.next(epoch, EpochStart(self._clock.now(), self._now_s(), partitions))
-        if not self.leads:
+        moment, term = EpochStart(self._clock.now(), self._now_s(), partitions), self._election.terms
+        task = self._epochs.begin(moment.now_s)
+        plan = await asyncio.to_thread(task.plan)  # meanwhile the group must hear of this scheduler
+        if not self.leads or term != self._election.terms:
             return
+        made = self._epochs.end(epoch, moment, task, plan)
         try:
             async with asyncio.timeout(SEND_S):
                 await self._publish(made)
