@@ -146,7 +146,9 @@ class DayBudget:
 
     def _spender(self, node: str, now_s: float) -> _Spender:
         """A query's nodes are few, and known before it runs."""
-        return self._spenders.setdefault(node, _Spender(Frequency(now_s)))
+        if node not in self._spenders:
+            self._spenders[node] = _Spender(Frequency.going_on(now_s, self._known.asked.get(node)))
+        return self._spenders[node]
 
     def _purse(self, node: str, now_s: float, dearest: float) -> float:
         """A node's savings with the share of one more request; debts are bounded as savings are."""
@@ -169,7 +171,8 @@ class DayBudget:
 
     def _settle(self, change: float) -> BudgetStanding:
         told, self._untold, self._settled = self._untold, {}, self._now()
-        return self._ledger.settle(self.terms.key, self._day, change, self.terms.per_day.value, told)
+        asked = {node: each.frequency.kept for node, each in self._spenders.items()}
+        return self._ledger.settle(self.terms.key, self._day, change, self.terms.per_day.value, told, asked)
 
     def _turn(self) -> None:
         """Begin the next day once it has come; a clock that is set back changes nothing."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp
+from typing import NamedTuple
 
 HORIZON_S = 86_400.0
 """Requests count the less, the longer ago they were: after so long by 1/e."""
 LEAST_S = 1.0
 """A frequency counts from so many seconds on, or it would be infinite at first."""
+
+
+class KeptFrequency(NamedTuple):
+    """A frequency as it is kept while its process does not run: what passes until it goes on is not counted."""
+
+    count: float
+    over_s: float
+    """Since it was first counted."""
 
 
 @dataclass(slots=True)
@@ -26,6 +35,17 @@ class Frequency:
     """When it was first counted, seconds on a monotonic clock."""
     count: float = 0.0
     at_s: float | None = None
+
+    @classmethod
+    def going_on(cls, now_s: float, kept: KeptFrequency | None) -> Frequency:
+        """One that goes on from what was kept; None: nothing is known."""
+        return cls(now_s) if kept is None else cls(now_s - kept.over_s, kept.count, now_s)
+
+    @property
+    def kept(self) -> KeptFrequency:
+        """The frequency at the last request."""
+        at_s = self.since_s if self.at_s is None else self.at_s
+        return KeptFrequency(self.count, max(at_s - self.since_s, 0.0))
 
     def asked(self, now_s: float, requests: float = 1.0) -> None:
         """Count requests."""

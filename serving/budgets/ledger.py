@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from serving.budgets.frequency import KeptFrequency
 from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetStanding
 from serving.common import files
 from serving.common.untrusted import decode
@@ -26,7 +27,7 @@ LARGEST_BYTES = 1 << 20
 LOCK_TRIES, LOCK_PAUSE_S = 50, 0.01
 """A process that stands still while it holds the file holds up others for so long, and no longer."""
 MOST_HOLDERS = 200
-"""Budgets of one query; nodes and backends are fewer."""
+"""Budgets of one query, and nodes that draw on one; nodes and backends are fewer."""
 
 Spending = Annotated[float, Meta(ge=0, le=1e18)]
 Name = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -39,6 +40,8 @@ class HolderDay(msgspec.Struct, forbid_unknown_fields=True):
     """When it began."""
     taken: Spending = 0.0
     spent: Annotated[dict[Name, Spending], Meta(max_length=MOST_NAMED + 1)] = {}
+    asked: Annotated[dict[Name, tuple[Spending, Spending]], Meta(max_length=MOST_HOLDERS)] = {}
+    """By node, whatever the day: ``KeptFrequency``."""
 
 
 class LedgerFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,34 +64,50 @@ class FileLedger:
             self._write()
 
     def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+        self,
+        holder: str,
+        day: datetime,
+        change: float,
+        most: float,
+        spent: Mapping[str, float],
+        asked: Mapping[str, KeptFrequency],
     ) -> BudgetStanding:
         """See ``DayLedger``. Where the file has become unusable, what this process knows of it counts on."""
         try:
             with self._locked():
                 self._known = self._read()
-                standing = self._changed(holder, day, change, most, spent)
+                standing = self._changed(holder, day, change, most, spent, asked)
                 self._write()
         except BadInput as error:
             if not self._failing:
                 log.warning("what is spent from now on is not kept for the next process: %s", error)
             self._failing = True
-            return self._changed(holder, day, change, most, spent)
+            return self._changed(holder, day, change, most, spent, asked)
         self._failing = False
         return standing
 
     def _changed(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+        self,
+        holder: str,
+        day: datetime,
+        change: float,
+        most: float,
+        spent: Mapping[str, float],
+        asked: Mapping[str, KeptFrequency],
     ) -> BudgetStanding:
         known = self._known.budgets.get(holder)
         if known is None or known.day < day:
-            known = self._known.budgets[holder] = HolderDay(day)
+            known = self._known.budgets[holder] = HolderDay(day, asked={} if known is None else known.asked)
         granted = min(change, max(most - known.taken, 0.0))
         known.taken = max(known.taken + granted, 0.0)
         for model, cost in spent.items():
             name = model if model in known.spent or len(known.spent) < MOST_NAMED else FURTHER
             known.spent[name] = known.spent.get(name, 0.0) + cost
-        return BudgetStanding(granted, known.taken, dict(known.spent))
+        for node, often in asked.items():
+            if node in known.asked or len(known.asked) < MOST_HOLDERS:
+                known.asked[node] = often
+        often = {node: KeptFrequency(*each) for node, each in known.asked.items()}
+        return BudgetStanding(granted, known.taken, dict(known.spent), often)
 
     def _read(self) -> LedgerFile:
         try:

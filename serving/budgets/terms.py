@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from serving.budgets.amounts import Amount
 from serving.budgets.days import DayRule
+from serving.budgets.frequency import KeptFrequency
 from serving.budgets.prices import Prices
 
 MOST_NAMED = 100
@@ -24,17 +25,26 @@ class BudgetStanding(NamedTuple):
     """By all processes; the part that they have not spent is given back when they end."""
     spent: Mapping[str, float]
     """On each model."""
+    asked: Mapping[str, KeptFrequency]
+    """How often each node asks, as it was told last."""
 
 
 class DayLedger(Protocol):
     """Knows what is spent of the day's budgets by all processes that share them, whatever becomes of one."""
 
     def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+        self,
+        holder: str,
+        day: datetime,
+        change: float,
+        most: float,
+        spent: Mapping[str, float],
+        asked: Mapping[str, KeptFrequency],
     ) -> BudgetStanding:
         """Take so much more of a day's budget of ``most``, or give it back where ``change`` is below 0.
 
-        ``spent``: on each model, since the last time. What is taken is never brought above ``most``.
+        ``spent``: on each model, since the last time. What is taken is never brought above ``most``. ``asked``: how
+        often nodes of this process ask.
         """
         ...
 

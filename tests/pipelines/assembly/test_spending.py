@@ -225,4 +225,5 @@ def test_energy_that_nothing_tells_is_refused_with_what_to_say(monkeypatch: pyte
     node |= {"budget": {"per_day": "20 Wh", "price": {"watts": 5}}}
     wanted = compiled(query(DETECT, TRACK, node), catalogue([]))
     spending(wanted, Environment.of(wanted, Engine(), clock=Clock())).close()
-    assert FileLedger(tmp_path / "budgets" / "test.json").settle("node type (Wh)", MIDNIGHT, 0.0, 1.0, {}).taken == 0.0
+    ledger = FileLedger(tmp_path / "budgets" / "test.json")
+    assert ledger.settle("node type (Wh)", MIDNIGHT, 0.0, 1.0, {}, {}).taken == 0.0

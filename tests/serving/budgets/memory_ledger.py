@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from serving.budgets.frequency import KeptFrequency
 from serving.budgets.terms import BudgetStanding
 
 
@@ -17,7 +18,13 @@ class MemoryLedger:
         self.asked = 0
 
     def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+        self,
+        holder: str,
+        day: datetime,
+        change: float,
+        most: float,
+        spent: Mapping[str, float],
+        asked: Mapping[str, KeptFrequency],
     ) -> BudgetStanding:
         self.asked += 1
         taken, known = self.taken.get((holder, day), 0.0), self.spent.setdefault((holder, day), {})
@@ -25,4 +32,4 @@ class MemoryLedger:
         self.taken[holder, day] = taken + granted
         for model, cost in spent.items():
             known[model] = known.get(model, 0.0) + cost
-        return BudgetStanding(granted, self.taken[holder, day], dict(known))
+        return BudgetStanding(granted, self.taken[holder, day], dict(known), {})

@@ -13,7 +13,8 @@ import pytest
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import LEASES, DayBudget
 from serving.budgets.days import DayRule
-from serving.budgets.ledger import FileLedger
+from serving.budgets.frequency import KeptFrequency
+from serving.budgets.ledger import MOST_HOLDERS, FileLedger
 from serving.budgets.prices import Prices
 from serving.budgets.terms import MOST_NAMED, BudgetTerms
 from serving.errors import BadInput
@@ -76,15 +77,55 @@ def test_a_new_day_begins_with_all_of_it(tmp_path: Path) -> None:
 
 def test_holders_do_not_touch_each_other(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
-    ledger.settle("backend gpu", DAY, 3.0, 5.0, {"large": 3.0})
-    assert ledger.settle("node face", DAY, 1.0, 5.0, {}) == (1.0, 1.0, {})
-    assert ledger.settle("backend gpu", DAY, 3.0, 5.0, {}) == (2.0, 5.0, {"large": 3.0})
+    ledger.settle("backend gpu", DAY, 3.0, 5.0, {"large": 3.0}, {})
+    assert ledger.settle("node face", DAY, 1.0, 5.0, {}, {}) == (1.0, 1.0, {}, {})
+    assert ledger.settle("backend gpu", DAY, 3.0, 5.0, {}, {}) == (2.0, 5.0, {"large": 3.0}, {})
+
+
+PER_S = 20
+SHARE = 5.0 / 43_200 / PER_S
+"""A request's, at noon."""
+
+
+def asks(spender: DayBudget, node: str, begin_s: int, end_s: int) -> None:
+    """Requests that cost nothing, by a clock that began with the process."""
+    for tick in range(PER_S * begin_s, PER_S * end_s):
+        spender.begins(node, tick / PER_S, 0.0)
+
+
+def test_a_restart_knows_how_often_a_node_asks(tmp_path: Path) -> None:
+    """Its first seconds would else be all that it knows, and each request would get many times its share."""
+    first = budget(tmp_path / "q.json")
+    asks(first, "type", 0, 600)
+    first.close()
+    second = budget(tmp_path / "q.json")
+    assert second.may_cost("type", 5.0, 0.0) == pytest.approx(SHARE, rel=0.01)
+    assert budget(tmp_path / "fresh.json").may_cost("type", 5.0, 0.0) > 10 * SHARE
+    asks(second, "type", 5, 105)
+    second.close()
+    assert budget(tmp_path / "q.json").may_cost("type", 9e9, 0.0) == pytest.approx(SHARE, rel=0.02)
+
+
+def test_how_often_nodes_ask_outlasts_the_day(tmp_path: Path) -> None:
+    first = budget(tmp_path / "q.json")
+    asks(first, "type", 0, 600)
+    first.close()
+    tomorrow = budget(tmp_path / "q.json", NOON + timedelta(days=1))
+    assert tomorrow.may_cost("type", 0.0, 0.0) == pytest.approx(SHARE, rel=0.01)
+
+
+def test_nodes_are_bounded(tmp_path: Path) -> None:
+    ledger = FileLedger(tmp_path / "q.json")
+    for each in range(MOST_HOLDERS + 50):
+        found = ledger.settle("backend gpu", DAY, 0.0, 5.0, {}, {f"n{each}": KeptFrequency(1.0, 1.0)})
+    assert len(found.asked) == MOST_HOLDERS
+    FileLedger(tmp_path / "q.json")
 
 
 def test_names_are_bounded(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
     for each in range(MOST_NAMED + 50):
-        found = ledger.settle("node face", DAY, 0.0, 5.0, {f"m{each}": 1.0})
+        found = ledger.settle("node face", DAY, 0.0, 5.0, {f"m{each}": 1.0}, {})
     assert len(found.spent) == MOST_NAMED + 1
     assert sum(found.spent.values()) == MOST_NAMED + 50
     FileLedger(tmp_path / "q.json")
@@ -99,6 +140,7 @@ def test_names_are_bounded(tmp_path: Path) -> None:
         b'{"schema": "sluice.budgets/2", "budgets": {}}',
         b'{"schema": "sluice.budgets/1", "budgets": {"gpu": {"day": "2026-06-01T00:00:00Z", "taken": -1}}}',
         b'{"schema": "sluice.budgets/1", "budgets": {"gpu": {"day": "x"}}}',
+        b'{"schema": "sluice.budgets/1", "budgets": {"gpu": {"day": "2026-06-01T00:00:00Z", "asked": {"n": [1, -1]}}}}',
         b'{"schema": "sluice.budgets/1", "budgets": {}, "more": 1}',
         b" " * (1 << 21),
     ],
