@@ -16,7 +16,7 @@ from benchmarks.budgets_parts.day import DAY_S, PLACES, Asked, Place
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.days import DayRule
-from serving.budgets.frequency import Frequency
+from serving.budgets.frequency import Frequency, KeptFrequency
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork, Prices
 from serving.budgets.shares import Offer, Requester, choose, per_request
@@ -55,12 +55,18 @@ class _Memory:
         self._taken: dict[datetime, float] = {}
 
     def settle(
-        self, holder: str, day: datetime, change: float, most: float, spent: Mapping[str, float]
+        self,
+        holder: str,
+        day: datetime,
+        change: float,
+        most: float,
+        spent: Mapping[str, float],
+        asked: Mapping[str, KeptFrequency],
     ) -> BudgetStanding:
         before = self._taken.get(day, 0.0)
         granted = min(change, most - before)
         self._taken[day] = before + granted
-        return BudgetStanding(granted, before + granted, {})
+        return BudgetStanding(granted, before + granted, {}, {})
 
 
 def by_budgets(days: Sequence[Sequence[Asked]], budgets: Budgets) -> list[Served]:

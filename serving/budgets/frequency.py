@@ -15,7 +15,7 @@ LEAST_S = 1.0
 class KeptFrequency(NamedTuple):
     """A frequency as it is kept while its process does not run: what passes until it goes on is not counted."""
 
-    count: float
+    requests: float
     over_s: float
     """Since it was first counted."""
 
@@ -39,7 +39,7 @@ class Frequency:
     @classmethod
     def going_on(cls, now_s: float, kept: KeptFrequency | None) -> Frequency:
         """One that goes on from what was kept; None: nothing is known."""
-        return cls(now_s) if kept is None else cls(now_s - kept.over_s, kept.count, now_s)
+        return cls(now_s) if kept is None else cls(now_s - kept.over_s, kept.requests, now_s)
 
     @property
     def kept(self) -> KeptFrequency:

@@ -103,9 +103,9 @@ class FileLedger:
         for model, cost in spent.items():
             name = model if model in known.spent or len(known.spent) < MOST_NAMED else FURTHER
             known.spent[name] = known.spent.get(name, 0.0) + cost
-        for node, often in asked.items():
+        for node, kept in asked.items():
             if node in known.asked or len(known.asked) < MOST_HOLDERS:
-                known.asked[node] = often
+                known.asked[node] = kept
         often = {node: KeptFrequency(*each) for node, each in known.asked.items()}
         return BudgetStanding(granted, known.taken, dict(known.spent), often)
 
