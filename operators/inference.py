@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from operators.wire import schema
 from serving.catalogue.cards import ImageInput, ModelCard, Task
-from serving.common.tensors import Image
+from serving.common.tensors import Array, Image
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import RowPolicy
 from serving.errors import BackendDown, ModelError
@@ -26,6 +27,8 @@ from serving.variants.variant import placed
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+GREY, GREY_SIZE = 114, 64
+"""Level, and pixels either way, of the picture that networks are shown before the first frame."""
 PIXELS_AT_ONCE = 1 << 16
 """Number of crops that are prepared in less time than it takes to start a thread."""
 PLANES_AT_ONCE = 1 << 19
@@ -90,10 +93,11 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     return card
 
 
-async def load_all(engine: Inference, models: Sequence[str]) -> None:
+async def load_all(engine: Inference, models: Sequence[str], read: Callable[[str, Sequence[Array]], object]) -> None:
     """Make a node's models ready; ModelError where one cannot be used.
 
-    A backend that is down is waited for later, where another model of the list can answer until then.
+    ``read`` takes what each network of this process says of a grey picture, and raises ModelError where its card says
+    otherwise: else every frame would. A backend that is down is waited for later, where another model can answer.
     """
     down: list[BackendDown] = []
     for model in models:
@@ -102,6 +106,10 @@ async def load_all(engine: Inference, models: Sequence[str]) -> None:
         except BackendDown as error:
             down.append(error)
             log.warning("%s: %s", model, error)
+            continue
+        if placed(model)[1] is None:
+            grey, _ = batch(engine.card(model).input, [np.full((GREY_SIZE, GREY_SIZE, 3), GREY, np.uint8)])
+            read(model, await engine.infer(model, grey, Urgency(math.inf)))
     if len(down) == len(models) and down:
         raise down[0]
 

@@ -66,9 +66,9 @@ def _shown(name: str, found: Any) -> Iterator[str]:
 def _fields(found: type) -> Iterator[str]:
     """Fields with their types, and what their docstrings say."""
     said = field_docs(found, Struct if issubclass(found, Struct) else object)
-    for each in _ours(found):
-        for name, kind in inspect.get_annotations(each).items():
-            yield f"* `{name}: {kind}`" + (f": {_flat(said[name])}" if name in said else "")
+    kinds = {name: kind for each in _ours(found) for name, kind in inspect.get_annotations(each).items()}
+    for name, kind in kinds.items():
+        yield f"* `{name}: {kind}`" + (f": {_flat(said[name])}" if name in said else "")
 
 
 def _ours(found: type) -> list[type]:

@@ -14,7 +14,6 @@ import cv2
 
 from operators.annotate.outlines import names, outline, shade
 from operators.annotate.style import Colour, Rectangle, Style, banners, captions, colour_of, free_place, legend
-from operators.frames.frame import pixels
 from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
 from operators.zones.layout import NOTHING, Layout
@@ -57,7 +56,7 @@ def draw(
 
 
 def _pixels(found: Object, image: Image) -> Rectangle:
-    return pixels(found.detection.bounding_box, image.shape[1], image.shape[0])
+    return found.box.pixels(image.shape[1], image.shape[0])
 
 
 def _share(box: Rectangle, canvas: Image) -> float:

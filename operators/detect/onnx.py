@@ -69,7 +69,7 @@ class OnnxDetector:
 
     async def prepare(self) -> None:
         """Load the models, so that the first frame need not wait; ModelError where one cannot be opened."""
-        await load_all(self._engine, self._models)
+        await load_all(self._engine, self._models, lambda model, outputs: decode(self._engine.card(model), outputs))
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions found; a region found inside another carries its parent's id."""

@@ -16,8 +16,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frames.frame import Box, Corners, Landmarks
+from operators.frames.frame import Box, Landmarks
 from operators.frames.planes import Pixels
+from operators.wire.corners import Corners
 from serving.catalogue.cards import Alignment
 from serving.common.tensors import Image
 

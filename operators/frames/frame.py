@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
 
 import numpy as np
 
 from operators.frames.planes import Pixels, Planes, bgr, encoding_of
 from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, limited
+from operators.wire.corners import Corners
 from operators.wire.schema import Attribute, FrameHeader, FrameId
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
@@ -107,66 +107,14 @@ def frame_of(
     return Frame(header, pixels)
 
 
-class Corners(Protocol):
-    """The corners of a box, of operators' or of a message: relative to the frame, origin top left."""
-
-    @property
-    def x_min(self) -> float:
-        """Left."""
-        ...
-
-    @property
-    def y_min(self) -> float:
-        """Top."""
-        ...
-
-    @property
-    def x_max(self) -> float:
-        """Right."""
-        ...
-
-    @property
-    def y_max(self) -> float:
-        """Bottom."""
-        ...
-
-
-def area(box: Corners) -> float:
-    """Share of the frame, 0…1."""
-    return max(0.0, box.x_max - box.x_min) * max(0.0, box.y_max - box.y_min)
-
-
-def pixels(box: Corners, width: int, height: int) -> tuple[int, int, int, int]:
-    """``(left, top, right, bottom)`` clipped to an image of this size, at least one pixel wide and high."""
-    left = min(max(int(box.x_min * width), 0), width - 1)
-    top = min(max(int(box.y_min * height), 0), height - 1)
-    right = min(max(int(np.ceil(box.x_max * width)), left + 1), width)
-    bottom = min(max(int(np.ceil(box.y_max * height)), top + 1), height)
-    return left, top, right, bottom
-
-
 @dataclass(frozen=True, slots=True)
-class Box:
-    """Corners relative to the frame, 0…1, origin top left; ``x_min < x_max`` and ``y_min < y_max``."""
+class Box(Corners):
+    """A box whose ``x_min < x_max`` and ``y_min < y_max``: corners relative to the frame, 0…1, origin top left."""
 
     x_min: float
     y_min: float
     x_max: float
     y_max: float
-
-    @property
-    def area(self) -> float:
-        """Share of the frame, 0…1."""
-        return area(self)
-
-    def pixels(self, width: int, height: int) -> tuple[int, int, int, int]:
-        """``(left, top, right, bottom)`` clipped to the image, at least one pixel wide and high."""
-        return pixels(self, width, height)
-
-    def crop(self, image: Image) -> Image:
-        """The pixels inside, a view."""
-        left, top, right, bottom = self.pixels(image.shape[1], image.shape[0])
-        return image[top:bottom, left:right]
 
 
 Landmarks = tuple[tuple[float, float], ...]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +18,9 @@ from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Array, softmax
 from serving.errors import ModelError
+
+SLACK = 0.05
+"""How far outside of 0…1 probabilities may lie by rounding, as in networks of int8."""
 
 
 class Classifier(Recogniser):
@@ -37,7 +42,7 @@ class Classifier(Recogniser):
 
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
-        await load_all(self._engine, self.roles.models)
+        await load_all(self._engine, self.roles.models, self._read)
 
     async def said(self, model: str, output: Array) -> list[Attribute]:
         """The most probable class of each row of a model's output."""
@@ -61,8 +66,21 @@ class Classifier(Recogniser):
         """Return the answer, ``unknown`` where it is not sure enough."""
         return answer if answer.confidence >= self._min_confidence else msgspec.structs.replace(answer, label=UNKNOWN)
 
+    def _read(self, model: str, outputs: Sequence[Array]) -> None:
+        """Read what a network says of a grey picture; ModelError where its card says otherwise."""
+        rows = probabilities(self._engine.card(model), outputs[0])
+        if np.isnan(rows).any():
+            raise ModelError(f"model {model!r}: what it says of a grey picture is no number: export it anew")
+        if rows.min() < -SLACK or rows.max() > 1 + SLACK:
+            said = f"{rows.min():.3g} … {rows.max():.3g}"
+            raise ModelError(
+                f"model {model!r} says {said}, which are no probabilities: set 'scores: logits' in its card"
+            )
+
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
+        if math.isnan(row[best]):
+            return self._attribute_of(model, UNKNOWN, 0.0)
         return self._attribute_of(model, card.classes[best], float(row[best]))
 
 

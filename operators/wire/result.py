@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from operators.wire import bounds
 from operators.wire.bounds import Corner, Count, Id, Label, Milliseconds, Seq, Share, Text
+from operators.wire.corners import Corners
 from operators.wire.frame_message import FrameId, FrameInfo
 
 MOVING = "moving"
@@ -35,7 +36,7 @@ AuditedKind = Literal["variant", "specialised", "cached", "reused", "propagated"
 """The same, and frames that a detector skips."""
 
 
-class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
+class BoundingBox(Corners, msgspec.Struct, kw_only=True, frozen=True):
     """Corners relative to the frame, 0…1, origin top left."""
 
     x_min: Corner
@@ -97,7 +98,7 @@ class Object(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def box(self) -> BoundingBox:
-        """Where it is."""
+        """Where it is: it knows its ``area``, ``pixels`` and ``crop`` as a ``Box`` does."""
         return self.detection.bounding_box
 
     def answer(self, name: str) -> str | None:

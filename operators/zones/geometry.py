@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from operators.frames.frame import Corners, area
 from operators.frames.polygon import Point
+from operators.wire.corners import Corners
 
 Side = tuple[Point, Point]
 
@@ -126,4 +126,4 @@ def overlap(one: Corners, other: Corners) -> float:
     across = min(one.x_max, other.x_max) - max(one.x_min, other.x_min)
     down = min(one.y_max, other.y_max) - max(one.y_min, other.y_min)
     shared = max(0.0, across) * max(0.0, down)
-    return shared / max(area(one) + area(other) - shared, 1e-12)
+    return shared / max(one.area + other.area - shared, 1e-12)

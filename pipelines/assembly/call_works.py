@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference
 from serving.budgets.energy import EnergyMeter
@@ -30,7 +32,7 @@ class CallWorks:
         sent = self._bytes.get(model)
         if sent is None:
             shown = self._engine.card(model).input
-            sent = float(shown.width * shown.height * 3 * (1 if shown.dtype == "uint8" else 4))
+            sent = float(shown.width * shown.height * 3 * np.dtype(shown.dtype).itemsize)
         return self._work(model, pictures)._replace(calls=1.0, sent_bytes=pictures * sent)
 
     def of_call(self, model: str, pictures: int, use: WireUse) -> CallWork:

@@ -143,7 +143,7 @@ def query_text(name: str, sources: Sequence[SourceUri], found: Finder, secrets: 
         only = f"[label in ({', '.join(map(_text, found.named))})]" if found.named else ""
         nodes.append(_node("name", "recognise", input=f"track{only}", model=found.recogniser))
     streams = [
-        f"  - {{id: {_text(name)}, uri: {_text(each.with_secrets_replaced(secrets.place))}, sample: {{fps: {FPS}}}}}"
+        f"  - {{id: {_text(name)}, uri: {_text(each.with_secrets_replaced(secrets.place))}, sample: {_sample(each)}}}"
         for name, each in zip(stream_ids(sources), sources, strict=True)
     ]
     return "\n".join(
@@ -152,6 +152,10 @@ def query_text(name: str, sources: Sequence[SourceUri], found: Finder, secrets: 
             *("version: 1", f"name: {_text(name)}", f"slo_ms: {SLO_MS}", "streams:", *streams, "nodes:", *nodes, ""),
         ]
     )
+
+
+def _sample(source: SourceUri) -> str:
+    return "all" if source.of_pictures else f"{{fps: {FPS}}}"
 
 
 def _node(name: str, task: str, **keys: object) -> str:

@@ -48,7 +48,7 @@ class ImageInput(Strict):
     """Pixels of width and of height that are kept of larger pictures, by averaging, before they are resized: a network
     that learnt from small pictures meets no detail that it has not seen."""
     layout: Literal["nchw", "nhwc"] = "nchw"
-    dtype: Literal["float32", "uint8"] = "float32"
+    dtype: Literal["float32", "float16", "uint8"] = "float32"
     margin: float = Field(default=0.0, ge=0.0, le=2.0)
     """Recognisers widen a region's box by this share of its size on every side before they crop."""
 

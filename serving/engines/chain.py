@@ -89,7 +89,9 @@ class SegmentChain(ABC):
             raise SluiceError(f"{what} failed: {first_line(error)}") from error
         for index, output in enumerate(outputs):
             if output.ndim == 0 or len(output) != len(batch):
-                raise SluiceError(f"{what}: output {index} has shape {output.shape} for {len(batch)} items")
+                shape = " × ".join(map(str, output.shape)) or "a number"
+                remedy = "the first axis of each output must be the batch: export it so"
+                raise SluiceError(f"{what}: output {index} is {shape} for {len(batch)} items; {remedy}")
         return outputs
 
     def memory_bytes(self) -> int:

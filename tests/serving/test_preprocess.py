@@ -29,6 +29,15 @@ def test_normalising_keeps_single_precision() -> None:
     assert batch[0, 0, 0, 0] == pytest.approx((250 / 255 - 0.485) / 0.229, rel=1e-6)
 
 
+def test_half_precision_for_graphs_that_take_it() -> None:
+    size = ImageInput(
+        width=1, height=1, colour="bgr", scale=1 / 255, mean=(0.5, 0, 0), std=(0.25, 1, 1), dtype="float16"
+    )
+    batch, _ = preprocess.batch(size, [plain(1, 1, blue=250, red=0)])
+    assert batch.dtype == np.float16
+    np.testing.assert_allclose(batch[0, :, 0, 0], [(250 / 255 - 0.5) / 0.25, 20 / 255, 0.0], rtol=2e-3)
+
+
 def test_bgr_stays_bgr() -> None:
     batch, _ = preprocess.batch(ImageInput(width=1, height=1, colour="bgr"), [plain(3, 3)])
     assert batch[0, :, 0, 0].tolist() == [10, 20, 30]

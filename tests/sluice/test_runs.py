@@ -76,6 +76,15 @@ def test_pictures_come_where_they_are_asked_for(tmp_path: Path) -> None:
     assert result.image is None
 
 
+def test_an_object_is_cut_out_of_its_picture(tmp_path: Path) -> None:
+    result = next(each for each in sluice.run(query(), clip(tmp_path), frames=True) if each.objects)
+    assert result.image is not None
+    box, (height, width) = result.objects[0].box, result.image.shape[:2]
+    left, top, right, bottom = box.pixels(width, height)
+    assert box.crop(result.image).shape == (bottom - top, right - left, 3)
+    assert 0 < box.area < 1
+
+
 def test_observers_hear_of_the_run(tmp_path: Path) -> None:
     ends = Ends()
     list(sluice.run(query(), clip(tmp_path), observers=[ends]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import av
 import cv2
@@ -18,7 +18,9 @@ _PLANAR: Final = ("yuv420p", "nv12")
 _ENCODINGS: Final[Mapping[int, Encoding]] = {1: "yuv709", 2: "yuv601", 5: "yuv601", 6: "yuv601"}
 """By FFmpeg's number of the colours; 2: not said."""
 _FULL_RANGE: Final = 2
-_TURNS: Final = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_CLOCKWISE}
+_AS_IT_IS: Final = (False, None)
+_FLIPS: Final = {(True, False): 1, (False, True): 0, (True, True): -1}
+"""OpenCV's code by whether left and right change places, and whether top and bottom do."""
 
 
 class Converter:
@@ -37,7 +39,7 @@ class Converter:
         encoding = None if frame.color_range == _FULL_RANGE else _ENCODINGS.get(int(frame.colorspace))
         even = not (frame.width % 2 or frame.height % 2)
         kept = fitted(frame.width, frame.height, self._max_width) == (frame.width, frame.height)
-        if encoding is None or not even or not kept or _rotation(frame) or frame.format.name not in _PLANAR:
+        if encoding is None or not even or not kept or _turn(frame) != _AS_IT_IS or frame.format.name not in _PLANAR:
             return self.bgr(frame)
         if frame.format.name != "yuv420p":
             frame = self._separated.reformat(frame, format="yuv420p", threads=1)
@@ -45,8 +47,7 @@ class Converter:
 
     def bgr(self, frame: av.VideoFrame) -> Image:
         """Convert a frame to a contiguous array of height × width × 3."""
-        turn = _TURNS.get(_rotation(frame))
-        sideways = turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE)
+        sideways, flip = _turn(frame)
         shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
         size = fitted(*shown, self._max_width)
         width, height = reversed(size) if sideways else size
@@ -57,7 +58,8 @@ class Converter:
             frame, width=width, height=height, format="bgr24", interpolation=Interpolation.AREA, threads=1
         )
         image: Image = np.ascontiguousarray(converted.to_ndarray())
-        return image if turn is None else cast(Image, cv2.rotate(image, turn))
+        image = cast(Image, cv2.transpose(image)) if sideways else image
+        return image if flip is None else cast(Image, cv2.flip(image, flip))
 
 
 def shrink(image: Image, max_width: int | None) -> Image:
@@ -68,6 +70,14 @@ def shrink(image: Image, max_width: int | None) -> Image:
     return cast(Image, cv2.resize(image, size, interpolation=cv2.INTER_AREA))
 
 
-def _rotation(frame: Any) -> int:
-    """Return the counter-clockwise degrees by which the picture must be turned to stand upright (phones write this)."""
-    return int(frame.rotation) % 360
+def _turn(frame: av.VideoFrame) -> tuple[bool, int | None]:
+    """Whether rows become columns, and which flip follows, so that the picture stands as its file says: phones write a
+    matrix that turns it, front cameras one that mirrors it too. The nearest quarter of a turn counts.
+    """
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if matrix is None:
+        return _AS_IT_IS
+    xx, xy, yx, yy = np.frombuffer(bytes(matrix), np.int32)[[0, 1, 3, 4]].tolist()
+    sideways = abs(xy) + abs(yx) > abs(xx) + abs(yy)
+    right, down = (yx, xy) if sideways else (xx, yy)
+    return sideways, _FLIPS.get((right < 0, down < 0))

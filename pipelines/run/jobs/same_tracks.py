@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from operators.wire.schema import BoundingBox, Object, Result
+from operators.wire.schema import Object, Result
+from operators.zones.geometry import overlap
 from pipelines.run.jobs.past import PastFrame, PastObject
 
 LEAST_OVERLAP = 0.5
@@ -38,15 +39,15 @@ class SameTracks:
     def _learn(self, fresh: Sequence[Object], known: Sequence[PastObject]) -> None:
         """The latest frame decides; in a frame every id is given once, the best pair first."""
         pairs = [
-            (_overlap(each.box, old.box), each.track_id, old.track_id)
+            (overlap(each.box, old.box), each.track_id, old.track_id)
             for each in fresh
             for old in known
             if each.track_id is not None and each.label == old.label
         ]
         taken: set[int] = set()
         given: set[int] = set()
-        for overlap, new, old in sorted(pairs, reverse=True):
-            if overlap >= LEAST_OVERLAP and new not in given and old not in taken:
+        for share, new, old in sorted(pairs, reverse=True):
+            if share >= LEAST_OVERLAP and new not in given and old not in taken:
                 self._ids = {id_: before for id_, before in self._ids.items() if before != old}
                 self._ids[new] = old
                 given.add(new)
@@ -55,15 +56,3 @@ class SameTracks:
     def _renamed(self, found: Object) -> Object:
         old = None if found.track_id is None else self._ids.get(found.track_id)
         return found if old is None else msgspec.structs.replace(found, track_id=old)
-
-
-def _overlap(one: BoundingBox, other: BoundingBox) -> float:
-    width = min(one.x_max, other.x_max) - max(one.x_min, other.x_min)
-    height = min(one.y_max, other.y_max) - max(one.y_min, other.y_min)
-    if width <= 0 or height <= 0:
-        return 0.0
-    return width * height / (_area(one) + _area(other) - width * height)
-
-
-def _area(box: BoundingBox) -> float:
-    return (box.x_max - box.x_min) * (box.y_max - box.y_min)

@@ -223,6 +223,12 @@ def test_a_model_that_is_no_detector_is_refused() -> None:
         OnnxDetector(engine, "detect", ["colours"])
 
 
+async def test_a_card_that_its_network_belies_is_refused_before_the_first_frame() -> None:
+    engine = pets([CAT], classes=["cat", "dog", "cow"])
+    with pytest.raises(ModelError, match="scores 2 classes, its card lists 3"):
+        await OnnxDetector(engine, "detect", ["pets"]).prepare()
+
+
 async def test_prepare_loads_every_model_that_a_call_may_name() -> None:
     engine = pets([CAT])
     await OnnxDetector(engine, "detect", ["pets"]).prepare()

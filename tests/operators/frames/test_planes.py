@@ -140,7 +140,7 @@ def test_other_pictures_are_images(data_dir: Path, change: str, monkeypatch: pyt
     elif change == "rgb":
         frame = frame.reformat(format="rgb24")
     elif change == "turned":
-        monkeypatch.setattr("operators.capture.sources.convert._rotation", lambda frame: 90)
+        monkeypatch.setattr("operators.capture.sources.convert._turn", lambda frame: (True, 1))
     pixels = converter.pixels(frame)
     assert isinstance(pixels, np.ndarray)
     assert (pixels == converter.bgr(frame)).all()

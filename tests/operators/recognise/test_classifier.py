@@ -107,6 +107,41 @@ async def test_an_answer_of_another_than_the_oracle_says_so() -> None:
     assert [attribute.provenance for attribute in region.attributes] == ["variant", "oracle"]
 
 
+async def test_an_answer_that_is_no_number_is_unknown() -> None:
+    nothing = np.array([[np.nan, np.nan, np.nan]])
+    engine = FakeEngine(colour=(card_of("colour"), lambda batch: [nothing]))
+    region = make_region()
+    await classifier(engine, "colour").process(make_frame(), [region], CALL)
+    assert (region.attributes[0].label, region.attributes[0].confidence) == ("unknown", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("card", "said", "fault"),
+    [
+        ({}, [9.0, 0.0, -9.0], None),
+        ({"scores": "probabilities"}, [1.001, 0.0, 0.0], None),
+        ({}, [9.0, 0.0], "scores 2 classes, its card lists 3"),
+        ({}, [np.nan, 0.0, 0.0], "what it says of a grey picture is no number"),
+        (
+            {"scores": "probabilities"},
+            [9.0, 0.0, -9.0],
+            "says -9 … 9, which are no probabilities: set 'scores: logits'",
+        ),
+    ],
+)
+async def test_a_card_that_its_network_belies_is_refused_before_the_first_frame(
+    card: dict[str, Any], said: list[float], fault: str | None
+) -> None:
+    engine = FakeEngine(colour=(card_of("colour", **card), lambda batch: [np.array([said])]))
+    made = classifier(engine, "colour")
+    if fault is None:
+        await made.prepare()
+    else:
+        with pytest.raises(ModelError, match=fault):
+            await made.prepare()
+    assert engine.loaded == ["colour"]
+
+
 def test_softmax_of_large_scores_is_finite_and_sums_to_one() -> None:
     rows = probabilities(card_of("c"), np.array([[1000.0, 999.0, -1000.0]]))
     np.testing.assert_allclose(rows, [[0.7310586, 0.2689414, 0.0]], atol=1e-6)

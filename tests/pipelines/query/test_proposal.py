@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from operators.capture.sources.uri import SourceUri
 from pipelines.query.check import examine
 from pipelines.query.proposal import Finder, ModelWords, SecretFiles, everyday, finder, query_name, query_text
-from pipelines.query.query_file import load_query
+from pipelines.query.query_file import Fps, load_query
 from serving.errors import BadInput
 from tests.pipelines.queries import write
 
@@ -72,6 +72,15 @@ def test_the_query_is_right_and_tells_streams_of_one_name_apart(tmp_path: Path) 
     assert [stream.id for stream in query.streams] == ["cam-1", "cam-1-2", "b-c"]
     assert str(query.streams[2].uri) == "/a/'b\": {c}.mp4"
     assert [stream.uri.reveal() for stream in query.streams] == [uri.reveal() for uri in uris]
+
+
+def test_every_picture_of_a_folder_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    sources = [SourceUri(str(tmp_path / "photos")), SourceUri("clip.mp4")]
+    query = load_query(
+        write(tmp_path / "q.yaml", query_text("q", sources, Finder("motion"), SecretFiles("q"))),
+    )
+    assert [stream.sample for stream in query.streams] == ["all", Fps(fps=5)]
 
 
 def test_a_network_runs_when_it_is_needed(tmp_path: Path) -> None:

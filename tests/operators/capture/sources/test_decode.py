@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import av
@@ -13,6 +14,7 @@ from operators.capture.sources import decode
 from operators.capture.sources.decode import VideoReader
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
+from serving.common.tensors import Image
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, make_sound, moving
 
@@ -112,18 +114,36 @@ def test_the_decoder_itself_keeps_to_the_bound(tmp_path: Path, monkeypatch: pyte
     assert refused(clip).reason in ("too_large", "decode_error")
 
 
-def test_a_phone_clip_stands_upright(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("matrix", "shown"),
+    [
+        ((0, 1, -1, 0), lambda image: np.rot90(image, k=-1)),
+        ((0, -1, 1, 0), np.rot90),
+        ((-1, 0, 0, -1), lambda image: np.rot90(image, k=2)),
+        ((-1, 0, 0, 1), np.fliplr),
+        ((1, 0, 0, -1), np.flipud),
+        ((0, 1, 1, 0), lambda image: image.swapaxes(0, 1)),
+        ((0, -1, -1, 0), lambda image: np.rot90(image, k=2).swapaxes(0, 1)),
+        ((0.03, 0.99, -0.99, 0.03), lambda image: np.rot90(image, k=-1)),
+        ((0, 0, 0, 0), lambda image: image),
+    ],
+)
+def test_a_phone_clip_stands_as_its_matrix_says(
+    tmp_path: Path, matrix: tuple[float, ...], shown: Callable[[Image], Image]
+) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=2)
     data = bytearray(clip.read_bytes())
-    matrix = data.index(b"tkhd") + 4 + 40
-    one, zero, minus_one = b"\0\1\0\0", b"\0\0\0\0", b"\xff\xff\0\0"
-    data[matrix : matrix + 20] = zero + one + zero + minus_one + zero  # the recording is turned clockwise when shown
+    at = data.index(b"tkhd") + 4 + 40
+    xx, xy, yx, yy = (round(0x10000 * part) for part in matrix)
+    data[at : at + 20] = struct.pack(">5i", xx, xy, 0, yx, yy)
     clip.write_bytes(data)
     pictures, _ = read(clip)
-    assert pictures[0].image.shape == (96, 64, 3)
-    upright = np.rot90(moving(0), k=-1)
+    upright = shown(moving(0))
+    assert pictures[0].image.shape == upright.shape
+    assert pictures[0].image.flags.c_contiguous
     assert np.abs(pictures[0].image.astype(int) - upright).mean() < 5
-    assert read(clip, max_width=32)[0][0].image.shape == (48, 32, 3)
+    height, width = (round(each / 2) for each in upright.shape[:2])
+    assert read(clip, max_width=width)[0][0].image.shape == (height, width, 3)
 
 
 def test_missing_unreadable_empty(tmp_path: Path) -> None:
