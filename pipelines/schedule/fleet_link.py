@@ -22,7 +22,7 @@ from pipelines.process.tasks import meanwhile
 from pipelines.schedule.load_report import LoadReport
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
-from serving.errors import SluiceError
+from serving.errors import Malformed, SluiceError
 
 log = logging.getLogger(__name__)
 
@@ -36,19 +36,37 @@ REST_S = 20.0
 """After a message that was lost, and between two looks for what is missing."""
 SAID_AT = 2
 """So many looks must find it missing before that is said."""
+AHEAD_S = 3600.0
+"""Clocks of machines differ by less."""
 Heed = Callable[[FleetPlacement], None]
+
+
+def next_epoch(highest: int, now_s: float) -> int:
+    """The number of an epoch that begins now: the time, so that no number can be taken from all that come later.
+
+    >>> next_epoch(highest=41, now_s=1_790_000_000.5), next_epoch(highest=1_790_000_007, now_s=1_790_000_000.5)
+    (1790000000, 1790000008)
+    """
+    return max(highest + 1, int(now_s))
+
+
+def is_possible(epoch: int, now_s: float) -> bool:
+    """Whether a scheduler can have made an epoch of such a number by now: it begins fewer than one each second."""
+    return epoch <= now_s + AHEAD_S
 
 
 class Placements:
     """The latest placement by its epoch: what comes later with a lower one is of a scheduler that leads no more."""
 
-    def __init__(self, heed: Heed) -> None:
-        self._heed = heed
+    def __init__(self, heed: Heed, clock: Clock = SYSTEM) -> None:
+        self._heed, self._clock = heed, clock
         self.epoch = 0
 
     def take(self, record: ConsumerRecord) -> None:
         """Read a message; raises Malformed for one that is none."""
         found = from_json(record.value or b"", FleetPlacement)
+        if not is_possible(found.epoch, self._clock.now().timestamp()):
+            raise Malformed(f"epoch {found.epoch} is more than {AHEAD_S:g} s ahead of this machine's clock")
         if found.epoch > self.epoch:
             self.epoch = found.epoch
             self._heed(found)
@@ -62,7 +80,7 @@ class FleetLink:
     ) -> None:
         self._settings, self._topic, self._report, self._clock = settings, topics.name("load"), report, clock
         self._needs = needs(read=[topics.name("placement")], write=[self._topic])
-        self._placements = Placements(heed)
+        self._placements = Placements(heed, clock)
         self._follower = Follower(settings, topics.name("placement"), self._placements.take)
         self._producer: AIOKafkaProducer | None = None
         self._told_s = -inf

@@ -12,7 +12,6 @@ from pathlib import Path
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 
 from operators.observer import Observer
-from operators.wire.bounds import LARGEST_SEQ
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.kafka.async_clients import quiet, started, wait_for_broker
@@ -22,7 +21,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule.election import Election
 from pipelines.schedule.epochs import MOST_WORKERS, Epochs, EpochStart, EpochTerms
-from pipelines.schedule.fleet_link import Placements
+from pipelines.schedule.fleet_link import Placements, is_possible, next_epoch
 from pipelines.schedule.fleet_view import FleetView, ViewBounds
 from pipelines.schedule.names import process_name
 from pipelines.settings import BrokerSettings
@@ -43,8 +42,6 @@ LEAST_S = 3.0
 SEND_S = 10.0
 SILENT_S = 60.0
 """After so long without an answer of the broker the scheduler is not well."""
-HIGHEST = LARGEST_SEQ // 2
-"""Higher epochs of processes are none that a scheduler has made."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class SchedulerService:
         self._election = Election(settings, self._topic, group, topics.name("frames"))
         self.placement: FleetPlacement | None = None
         """The one that holds, of this or another scheduler."""
-        self._placements = Placements(self._heed)
+        self._placements = Placements(self._heed, clock)
         self._follower = Follower(settings, self._topic, self._placements.take)
         self._loads = Follower(settings, self._load, self._hear, clock.now().timestamp() - PAST_S)
         self._heart = Heartbeat(config.alive)
@@ -133,9 +130,9 @@ class SchedulerService:
 
     async def _epoch(self) -> None:
         """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
-        self._highest = epoch = max(self._placements.epoch, self._highest) + 1
         partitions = self._election.partitions or MOST_WORKERS
         moment, term = EpochStart(self._clock.now(), self._now_s(), partitions), self._election.terms
+        self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.now_s)
         task = self._epochs.begin(moment.now_s)
         plan = await asyncio.to_thread(task.plan)  # meanwhile the group must hear of this scheduler
         if not self.leads or term != self._election.terms:
@@ -172,7 +169,7 @@ class SchedulerService:
         # Clocks of machines differ: what comes now was sent now.
         now_s = self._now_s()
         self._view.hear(load, now_s if self._loads.caught_up.is_set() else min(record.timestamp / 1000, now_s))
-        if load.epoch <= HIGHEST:
+        if is_possible(load.epoch, now_s):
             self._highest = max(self._highest, load.epoch)
 
     async def _beat(self) -> None:

@@ -12,10 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.request import urlopen
 
+import msgspec
 import pytest
 from kafka import KafkaProducer
 
-from operators.wire.schema import FleetPlacement, ProcessLoad, from_json
+from operators.wire.bounds import LARGEST_SEQ
+from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
 from tests.integration.backend_process import BackendProcess, backend_process
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
@@ -67,7 +69,8 @@ class Fleet:
 
     @property
     def placements(self) -> list[FleetPlacement]:
-        return [from_json(each.value, FleetPlacement) for each in self.topics.messages("placement")]
+        found = [from_json(each.value, FleetPlacement) for each in self.topics.messages("placement")]
+        return [each for each in found if each.epoch != LARGEST_SEQ]  # which nobody heeds
 
     def until(self, condition: Callable[[FleetPlacement], bool], what: str) -> FleetPlacement:
         def holds() -> bool:
@@ -103,13 +106,16 @@ def numbers(scheduler: Sluice, path: str) -> dict[str, object]:
 
 
 def hostile_messages(fleet: Fleet) -> None:
-    """What no process of ours sends; the last one speaks for another."""
+    """What no process of ours sends; one speaks for another, and a placement has the highest number of all."""
     (*_, load) = fleet.topics.messages("load")
+    (*_, placement) = fleet.topics.messages("placement")
+    last = msgspec.structs.replace(from_json(placement.value, FleetPlacement), epoch=LARGEST_SEQ, backends=[])
     producer = KafkaProducer(bootstrap_servers=fleet.broker)
     try:
         for number in range(200):
             producer.send(f"{fleet.prefix}load.v1", HOSTILE[number % len(HOSTILE)], b"stranger")
         producer.send(f"{fleet.prefix}load.v1", load.value.replace(b'"leaving":false', b'"leaving":true'), b"stranger")
+        producer.send(f"{fleet.prefix}placement.v1", to_json(last), b"stranger")
     finally:
         producer.close()
 

@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 import pytest
 from aiokafka import ConsumerRecord
 
+from operators.wire.bounds import LARGEST_SEQ
 from operators.wire.schema import BackendPlacement, FleetPlacement, PlacedSession, to_json
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule import member
-from pipelines.schedule.fleet_link import Placements
+from pipelines.schedule.fleet_link import AHEAD_S, Placements, next_epoch
 from pipelines.schedule.member import Member
 from pipelines.schedule.worker_side import WorkerSide, rates_of
 from serving.errors import Malformed, ModelError
+from tests.fake_clock import FakeClock
 from tests.turns import turns, until
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
@@ -120,6 +122,22 @@ def test_a_scheduler_that_leads_no_more_is_passed_over() -> None:
         with pytest.raises(Malformed):
             placements.take(record(wrong))
     assert placements.epoch == 7
+
+
+def test_no_number_can_keep_later_placements_from_being_heard() -> None:
+    clock, heard = FakeClock(), list[int]()
+    now = int(clock.now().timestamp())
+    placements = Placements(lambda found: heard.append(found.epoch), clock)
+    furthest = now + int(AHEAD_S)
+    for hostile in (LARGEST_SEQ, furthest + 1):
+        with pytest.raises(Malformed, match="ahead of this machine's clock"):
+            placements.take(record(to_json(placement(hostile, {}))))
+    placements.take(record(to_json(placement(furthest, {}))))  # the worst that is heard
+    for _ in range(3):
+        clock.advance(3.0)
+        later = next_epoch(placements.epoch, clock.now().timestamp())
+        placements.take(record(to_json(placement(later, {}))))
+    assert heard == [furthest, furthest + 1, furthest + 2, furthest + 3]
 
 
 def test_workers_divide_their_calls_by_rates() -> None:
