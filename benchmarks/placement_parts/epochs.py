@@ -15,6 +15,8 @@ from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend, P
 from serving.placement.place import place
 
 CAMERAS = 10_000
+SESSIONS, TOO_FEW = 2000, 20
+"""Sessions that all differ, and backends that hold a tenth of them."""
 MODELS = 20
 SLOS_S = (0.1, 0.2, 0.4)
 ITEMS_PER_S = 5.0
@@ -57,6 +59,21 @@ def seconds_of_a_plan(rounds: int) -> Iterator[float]:
         started = time.process_time()
         place(asked, profiles, FLEET)
         yield time.process_time() - started
+
+
+def seconds_with_too_few(rounds: int) -> Iterator[float]:
+    """Processor time of a first plan in which most of many sessions are shed, by three priorities."""
+    rng, profiles = np.random.default_rng(0), catalogue()
+    asked = [
+        Demand(f"m{number % MODELS}", float(rng.uniform(0.05, 0.4)), float(rng.uniform(1, 60)), int(rng.integers(3)))
+        for number in range(SESSIONS)
+    ]
+    fleet = Fleet(FLEET.kinds, FLEET.backends[:TOO_FEW])
+    for _ in range(rounds):
+        started = time.process_time()
+        plan = place(asked, profiles, fleet)
+        yield time.process_time() - started
+        assert len(plan.shed) > SESSIONS / 2
 
 
 def epochs(change: Change, number: int) -> Epochs:

@@ -168,8 +168,8 @@ class FleetPlacement(msgspec.Struct, kw_only=True, frozen=True):
 
     schema: Literal["sluice.placement/1"] = PLACEMENT_SCHEMA
     epoch: Annotated[int, Meta(ge=1, le=bounds.LARGEST_SEQ)]
-    """Ascends: the time in seconds since 1970, or one more than the last. What comes later with a lower number, or the same of
-    another leader, is passed over, and so is what is more than an hour ahead."""
+    """Ascends: the time in seconds since 1970, or one more than the last. What comes later with a lower number, or the
+    same of another leader, is passed over, and so is what is more than an hour ahead."""
     at: Moment
     leader: Id
     """The scheduler that made it."""

@@ -12,7 +12,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil
+from itertools import accumulate
+from math import ceil, inf
 
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Profiles
 from serving.scheduling.estimates import LatencyTable
@@ -41,6 +42,9 @@ class BatchCurve:
         self.seconds = [table(batch) for batch in range(min(LARGEST_BATCH, max(profile.latency_s, default=0)) + 1)]
         self.most_per_s = max((batch / self.seconds[batch] for batch in self.sizes), default=0.0)
         """Items a second that no duty cycle beats."""
+        shares = (self.seconds[batch] / batch for batch in self.sizes)
+        self._least_s = [inf, *accumulate(shares, min)]
+        """Seconds of an item in the best of all batches up to a size."""
         self._longest_s: dict[tuple[float, float], float] = {}
 
     @property
@@ -55,6 +59,13 @@ class BatchCurve:
         end = bisect_right(self.sizes, slo_s / 2 + ROUNDING, key=self.seconds.__getitem__)
         best = max(range(1, end + 1), key=lambda batch: (batch / self.seconds[batch], batch), default=0)
         return (best, best / self.seconds[best]) if best else (0, 0.0)
+
+    def least_share(self, rate: float, longest_s: float) -> float:
+        """No duty cycle up to this long leaves such a rate a smaller part of a device's time."""
+        batch = gathered(rate, longest_s)
+        if batch >= len(self.seconds):
+            return rate * self._least_s[-1]
+        return min(self.seconds[batch] / longest_s, rate * self._least_s[batch - 1])
 
     def longest_cycle_s(self, slo_s: float, rate: float) -> float:
         """The longest duty cycle within the SLO; 0 where there is none."""

@@ -16,6 +16,8 @@ CYCLES = 8
 """So many duty cycles with a full batch are tried for a backend."""
 HALVINGS = 20
 """Steps of the search for a rate that fits."""
+SURELY_FULL = 1 + 1e-5
+"""The whole of a backend's time, with what rounding may add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class DutyCycle:
     busy_s: float
     batches: Mapping[tuple[str, float], int]
     """The most items of one turn, by model and SLO; priorities share a batch."""
+    longest_s: float
+    """No longer one keeps every SLO."""
+    least_share: float
+    """No other one leaves the sessions a smaller part of the time."""
 
     @property
     def occupancy(self) -> float:
@@ -67,13 +73,27 @@ def node_of(kind: DeviceKind, pieces: Sequence[Piece], name: str | None = None) 
 
 def joined(node: FleetNode, piece: Piece) -> FleetNode | None:
     """The node with one piece more; None where it does not fit."""
+    if _cannot_join(node, piece):
+        return None
     others = tuple(each for each in node.pieces if each.session is not piece.session)
     rate = node.rate_of(piece.session) + piece.rate
     return node_of(node.kind, [*others, replace(piece, rate=rate)], node.name)
 
 
-def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece) -> float:
-    """So much of the piece's rate fits the node, or an empty backend of the kind."""
+def _cannot_join(node: FleetNode, piece: Piece) -> bool:
+    """Whether that shows at a glance: most backends of a large fleet are too full for a session."""
+    key, cycle = piece.session.key, node.cycle
+    curve = piece.session.curves.get(node.kind.name)
+    if curve is None:
+        return True
+    if (key.model, key.slo_s) in cycle.batches:
+        return False
+    longest_s = min(cycle.longest_s, curve.longest_cycle_s(key.slo_s, piece.rate))
+    return longest_s <= 0 or cycle.least_share + curve.least_share(piece.rate, longest_s) > SURELY_FULL
+
+
+def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece, least: float = 0.0) -> float:
+    """So much of the piece's rate fits the node, or an empty backend of the kind; 0 where ``least`` does not."""
 
     def fits(rate: float) -> bool:
         part = replace(piece, rate=rate)
@@ -81,6 +101,8 @@ def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece) -> floa
 
     if fits(piece.rate):
         return piece.rate
+    if least and not fits(least):
+        return 0.0
     low, high = 0.0, piece.rate
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -100,12 +122,16 @@ class _Turn:
 def duty_cycle(kind: DeviceKind, pieces: Sequence[Piece]) -> DutyCycle | None:
     """The round in which the pieces take the smallest share of the time; None where none keeps every SLO."""
     turns = _turns(kind, pieces)
-    if not turns or sum(turn.rate / turn.curve.most_per_s for turn in turns) > 1 + ROUNDING:
-        return None
-    if sum({turn.key[0]: turn.curve.memory_bytes for turn in turns}.values()) > kind.memory_bytes:
+    if not turns or sum({turn.key[0]: turn.curve.memory_bytes for turn in turns}.values()) > kind.memory_bytes:
         return None
     longest_s = min(turn.curve.longest_cycle_s(turn.key[1], turn.rate) for turn in turns)
-    found = [cycle for seconds in _cycles_s(turns, longest_s) if (cycle := _cycle(turns, seconds))]
+    if longest_s <= 0:
+        return None
+    least_share = sum(turn.curve.least_share(turn.rate, longest_s) for turn in turns)
+    if least_share > SURELY_FULL:
+        return None
+    limits = longest_s, least_share
+    found = [cycle for seconds in _cycles_s(turns, longest_s) if (cycle := _cycle(turns, seconds, limits))]
     return min(found, key=lambda cycle: (cycle.occupancy, -cycle.seconds), default=None)
 
 
@@ -130,11 +156,11 @@ def _cycles_s(turns: Sequence[_Turn], longest_s: float) -> Iterator[float]:
         yield min(longest_s, turns[0].curve.seconds[batch])
 
 
-def _cycle(turns: Sequence[_Turn], seconds: float) -> DutyCycle | None:
+def _cycle(turns: Sequence[_Turn], seconds: float, limits: tuple[float, float]) -> DutyCycle | None:
     if seconds <= 0:
         return None
     batches = {turn.key: gathered(turn.rate, seconds) for turn in turns}
     if any(batches[turn.key] >= len(turn.curve.seconds) for turn in turns):
         return None
     busy_s = sum(turn.curve.seconds[batches[turn.key]] for turn in turns)
-    return DutyCycle(seconds, busy_s, batches) if busy_s <= seconds + ROUNDING else None
+    return DutyCycle(seconds, busy_s, batches, *limits) if busy_s <= seconds + ROUNDING else None

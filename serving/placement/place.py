@@ -14,7 +14,7 @@ from math import floor
 
 from serving.placement.carrying import CarriedOn, carried
 from serving.placement.curves import ROUNDING, ServedSession, sessions_of
-from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend, Profiles, check
+from serving.placement.demands import Demand, Fleet, FleetBackend, Profiles, check
 from serving.placement.nodes import FleetNode
 from serving.placement.packing import Packing, packed
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare, moves_between
@@ -35,18 +35,19 @@ def place(demands: Sequence[Demand], profiles: Profiles, fleet: Fleet, before: F
     """
     check(demands, fleet)
     sessions = sessions_of(demands, profiles, fleet.kinds)
-    plan = _epoch(sessions, fleet, before)
+    fresh = packed([session for session in sessions if session.kinds], fleet.kinds)
+    plan = _epoch(sessions, fresh, fleet, before)
     for _ in range(SETTLE):
-        last, plan = plan, _epoch(sessions, fleet, plan)
+        last, plan = plan, _epoch(sessions, fresh, fleet, plan)
         if not plan.moves and plan.wanted == last.wanted:
             break
     return replace(plan, moves=moves_between(before or FleetPlan(), plan.backends))
 
 
-def _epoch(sessions: Sequence[ServedSession], fleet: Fleet, before: FleetPlan | None) -> FleetPlan:
+def _epoch(sessions: Sequence[ServedSession], fresh: Packing, fleet: Fleet, before: FleetPlan | None) -> FleetPlan:
     able = [session for session in sessions if session.kinds]
     going_on = carried(before or FleetPlan(), able, fleet)
-    ideal = _ideal(going_on, able, fleet.kinds)
+    ideal = _ideal(going_on, able, fresh)
     nodes, enough = _on_fleet(ideal, fleet, before or FleetPlan())
     if not enough and going_on.stayed and not served_more(nodes, going_on.stayed):
         nodes = going_on.stayed
@@ -56,9 +57,8 @@ def _epoch(sessions: Sequence[ServedSession], fleet: Fleet, before: FleetPlan | 
     return FleetPlan(backends, dict(wanted), shed, moves_between(before or FleetPlan(), backends))
 
 
-def _ideal(carry: CarriedOn, able: Sequence[ServedSession], kinds: Sequence[DeviceKind]) -> Packing:
-    """All that is asked for on as many backends as that takes, those that are there or not."""
-    fresh = packed(able, kinds)
+def _ideal(carry: CarriedOn, able: Sequence[ServedSession], fresh: Packing) -> Packing:
+    """All that is asked for on as many backends as that takes, those that are there or not; ``fresh``: placed anew."""
     if not carry.nodes:
         return fresh
     going_on = Packing(carry.nodes)

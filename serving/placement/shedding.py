@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import count
 
 from serving.placement.demands import DeviceKind, FleetBackend
 from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, largest_rate, node_of
@@ -22,20 +24,34 @@ def admitted(
     A piece goes where it fits, then to a free backend of any kind, then where pieces of lower priority make room, then
     in part where the largest part fits. Those that make room look for a place anew.
     """
-    there, waiting, free = list(nodes), list(pieces), list(free)
-    while waiting:
-        waiting.sort(key=lambda piece: (-piece.session.key.priority, -piece.rate / _best(piece)))
-        piece = waiting.pop(0)
+    there, free, waiting = list(nodes), list(free), _WaitingPieces(pieces)
+    while (piece := waiting.next()) is not None:
         if _merged(there, piece):
             continue
         if opened := _opened(free, piece):
             there.append(opened[0])
-            waiting += opened[1]
+            waiting.add(opened[1])
         elif (evicted := _displacing(there, piece)) is not None:
-            waiting += evicted
+            waiting.add(evicted)
         elif (rests := _in_part(there, piece)) is not None:
-            waiting += rests
+            waiting.add(rests)
     return there
+
+
+class _WaitingPieces:
+    """Pieces without a place: the highest priority first, then the largest."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._heap: list[tuple[int, float, int, Piece]] = []
+        self._count = count()
+        self.add(pieces)
+
+    def add(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            heappush(self._heap, (-piece.session.key.priority, -piece.rate / _best(piece), next(self._count), piece))
+
+    def next(self) -> Piece | None:
+        return heappop(self._heap)[3] if self._heap else None
 
 
 def served_more(after: Sequence[FleetNode], before: Sequence[FleetNode]) -> bool:
@@ -118,8 +134,8 @@ def _in_part(nodes: list[FleetNode], piece: Piece) -> list[Piece] | None:
     best, best_place, best_node = LEAST_PART * piece.rate, -1, None
     for place, node in enumerate(nodes):
         lower = _lower(node, piece)
-        room = node_of(node.kind, [each for each in node.pieces if each not in lower], node.name)
-        rate = largest_rate(room, node.kind, piece) if room or len(lower) == len(node.pieces) else 0.0
+        room = node_of(node.kind, [each for each in node.pieces if each not in lower], node.name) if lower else node
+        rate = largest_rate(room, node.kind, piece, best) if room or len(lower) == len(node.pieces) else 0.0
         if rate > best:
             taken = replace(piece, rate=rate)
             best, best_place = rate, place

@@ -20,8 +20,11 @@ def short(able: Sequence[ServedSession], nodes: Sequence[FleetNode], wanted: Map
     more = ", ".join(f"{wanted[kind] - there[kind]} × {kind}" for kind in sorted(wanted) if wanted[kind] > there[kind])
     comes = f"wanted besides: {more}" if more else "no more backends may be wanted: raise the most of a device kind"
     found: list[ShedLoad] = []
+    served: dict[ServedSession, float] = {}
+    for piece in (piece for node in nodes for piece in node.pieces):
+        served[piece.session] = served.get(piece.session, 0.0) + piece.rate
     for session in able:
-        rate = session.rate - sum(node.rate_of(session) for node in nodes)
+        rate = session.rate - served.get(session, 0.0)
         if rate > CRUMB * session.rate:
             what = f"{_said(session)}: {rate:.1f} of {session.rate:.1f} items/s find no backend"
             found.append(_shed(session, rate, "capacity", f"{what}; {comes}"))

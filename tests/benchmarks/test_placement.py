@@ -70,6 +70,7 @@ def test_headline() -> None:
         {**row, "case": "games", "way": PREFIX, "items_per_s": 150, "gain_percent": 50.0},
         {**EMPTY, "part": "epochs", "case": "equal", "loads_per_epoch": 0},
         {**EMPTY, "part": "10,000 cameras", "seconds": 0.2},
+        {**EMPTY, "part": "2,000 sessions, 20 backends", "seconds": 9.0},
         {**EMPTY, "part": "exact", "instances": 10, "as_few_as_exact": 9},
     ]
     assert headline(rows) == {
@@ -82,4 +83,5 @@ def test_headline() -> None:
         "loads_per_epoch": {"equal": 0},
         "as_few_as_exact": [0.9],
         "seconds_10000_cameras": 0.2,
+        "seconds_2000_sessions": 9.0,
     }
