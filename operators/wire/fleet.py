@@ -26,10 +26,12 @@ MOST_SHED: Final = 1000
 
 Name = Annotated[str, Meta(min_length=1, max_length=bounds.LABEL_CHARS)]
 """The name of a model, a backend or a kind of device."""
-Rate = Annotated[float, Meta(ge=0, le=1e9)]
+MOST_RATE: Final = 1e9
+LEAST_MS: Final = 1e-3
+Rate = Annotated[float, Meta(ge=0, le=MOST_RATE)]
 """Items per second."""
-SpanMs = Annotated[float, Meta(gt=0, le=3.6e6)]
-"""A time of at most an hour, milliseconds."""
+SpanMs = Annotated[float, Meta(ge=LEAST_MS, le=3.6e6)]
+"""A time from a microsecond to an hour, milliseconds."""
 Bytes = Count
 BatchSize = Annotated[int, Meta(ge=1, le=65_536)]
 Priority = Annotated[int, Meta(ge=-1000, le=1000)]

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from operators.wire.schema import FleetPlacement, to_json
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.tallies import metric
+from serving.common.untrusted import printable
 
 TOLERANCE = 0.1
 """That of Kubernetes, unless it is told another one."""
@@ -57,8 +58,8 @@ class FleetNumbers(Collector):
         if kind is None and len(counts) == 1:
             kind = next(iter(counts))
         if kind not in counts:
-            known = ", ".join(sorted(counts)) or "none"
-            raise web.HTTPNotFound(reason=f"give kind=KIND: no such kind of device; known: {known}"[:500])
+            known = printable(", ".join(sorted(counts)) or "none", 400)
+            raise web.HTTPNotFound(reason=f"give kind=KIND: no such kind of device; known: {known}")
         found = counts[kind]
         value = heeded(found.wanted, found.running, tolerance(request))
         return web.json_response(

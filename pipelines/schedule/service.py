@@ -26,6 +26,7 @@ from pipelines.schedule.fleet_view import FleetView, ViewBounds
 from pipelines.schedule.names import process_name
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
+from serving.common.untrusted import LONGEST_REASON, printable
 from serving.errors import Malformed
 
 log = logging.getLogger(__name__)
@@ -133,25 +134,30 @@ class SchedulerService:
         partitions = self._election.partitions or MOST_WORKERS
         moment, term = EpochStart(self._clock.now(), self._now_s(), partitions), self._election.terms
         self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.now_s)
-        task = self._epochs.begin(moment.now_s)
-        plan = await asyncio.to_thread(task.plan)  # meanwhile the group must hear of this scheduler
-        if not self.leads or term != self._election.terms:
-            return
-        made = self._epochs.end(epoch, moment, task, plan)
         try:
+            task = self._epochs.begin(moment.now_s)
+            plan = await asyncio.to_thread(task.plan)  # meanwhile the group must hear of this scheduler
+            if not self.leads or term != self._election.terms:
+                return
+            made = self._epochs.end(epoch, moment, task, plan)
             async with asyncio.timeout(SEND_S):
                 await self._publish(made)
-        except Exception as error:  # whatever the library raises: the fleet goes on by the placement that it has
-            log.warning("placement %d is not published (%s): the next one is tried", epoch, error)
+        except Exception as error:  # whatever a message has led to, or the library raises: the last placement holds
+            log.warning(
+                "placement %d is not published (%s): the next one is tried", epoch, printable(error, LONGEST_REASON)
+            )
         else:
             served = sum(bool(each.sessions) for each in made.backends)
             wanted = ", ".join(f"{each.wanted} {each.device}" for each in made.wanted) or "none"
             log.info("placement %d: %d of %d backends serve, wanted: %s", epoch, served, len(made.backends), wanted)
 
     async def _publish(self, made: FleetPlacement) -> None:
+        """Send it, unless it is one that nobody could read."""
+        data = to_json(made)
+        from_json(data, FleetPlacement)
         producer: AIOKafkaProducer = await started(self._config.settings, 8 << 20)
         try:
-            await producer.send_and_wait(self._topic, to_json(made), KEY)
+            await producer.send_and_wait(self._topic, data, KEY)
         finally:
             await producer.stop()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
+from operators.wire.fleet import MOST_RATE
 from pipelines.schedule.fleet_view import Key
 
 HEADROOM = 1.15
@@ -43,7 +44,9 @@ class SteadyRates:
 
     def _rate(self, key: Key, asked: float) -> float:
         planned = self._planned.get(key, 0.0)
-        return planned if LOW * planned <= asked + SPARE and asked <= planned else HEADROOM * asked + SPARE
+        if LOW * planned <= asked + SPARE and asked <= planned:
+            return planned
+        return min(HEADROOM * asked + SPARE, MOST_RATE)
 
 
 class SteadyNumbers:

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import random
 
-from operators.wire.schema import FleetPlacement, from_json, to_json
+import pytest
+from msgspec.structs import replace
+
+from operators.wire.fleet import LEAST_MS, MOST_RATE
+from operators.wire.schema import AskedSession, FleetPlacement, from_json, to_json
 from pipelines.schedule.epochs import Epochs, EpochStart, EpochTerms
 from pipelines.schedule.fleet_view import FleetView
 from serving.placement.demands import DeviceKind
-from tests.pipelines.schedule.fleets import AT, backend, told
+from tests.pipelines.schedule.fleets import AT, backend, timed, told
 
 KINDS = [DeviceKind("cpu", 1 << 30, 1.0, most=5)]
 
@@ -147,3 +151,23 @@ def test_kinds_that_no_file_lists_are_those_that_are_there() -> None:
     assert served(found) == {"b0": ["cars"]}
     assert [(each.device, each.wanted) for each in found.wanted] == [("odd", 1)]
     assert Scheduler(kinds=[]).next().backends == []
+
+
+@pytest.mark.parametrize("slo_ms", [LEAST_MS, 0.0015, 200.0, 3.6e6])
+@pytest.mark.parametrize("rate", [0.0, 1.0, MOST_RATE])
+@pytest.mark.parametrize("times", [{1: LEAST_MS, 65_536: LEAST_MS}, {1: 3.6e6}])
+def test_what_a_process_may_claim_never_makes_a_placement_that_nobody_can_read(
+    slo_ms: float, rate: float, times: dict[int, float]
+) -> None:
+    one = Scheduler(kinds=[DeviceKind("cpu", 1 << 30, 1.0, most=2)])
+    session = AskedSession(model="odd", slo_ms=slo_ms, asked=rate, served=0.0, latency_ratio=1e6, state="interfered")
+    for number in range(2):
+        worker = replace(told(f"w{number}", {"cars": 60.0}, lag=2**63 - 1), sessions=[session])
+        one.view.hear(from_json(to_json(worker), type(worker)), 0.0)
+    one.backends("b0")
+    one.view.hear(told("b1", kind="backend", profiles=[timed("odd", times)], device="b\n"), 0.0)
+    found = one.next()
+    assert len(found.backends) == 2
+    if rate == MOST_RATE:
+        assert sum(each.rate for each in found.shed) <= MOST_RATE
+        assert not one.epochs.is_due(0.0)  # else epochs would follow each other without end

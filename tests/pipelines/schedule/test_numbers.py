@@ -69,6 +69,13 @@ async def test_the_only_kind_need_not_be_named_and_nothing_is_wanted_before_a_pl
             assert (await got(f"{at}/wanted/{path}"))[0] == 503
 
 
+async def test_a_kind_whose_name_is_no_word_is_spelled_out() -> None:
+    odd = [WantedBackends(device=name, wanted=1, running=1) for name in ("a\r\nb", "\u202ec")]
+    async with answering(placement(odd)) as at:
+        code, text = await got(f"{at}/wanted/backends")
+    assert (code, text.strip()) == (404, r"give kind=KIND: no such kind of device; known: a\r\nb, \u202ec")
+
+
 async def test_a_secret_is_asked_for() -> None:
     secret = "s" * 20
     async with answering(placement(TWO), secret) as at:
