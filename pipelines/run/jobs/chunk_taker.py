@@ -56,17 +56,18 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
                 await wait_for_broker(self._settings, needs(read=[self._topic], group=self._group), PATIENCE_S)
                 failures = 0
                 await self._read()
-            except (KafkaError, OSError, SluiceError) as error:
+            except Exception as error:  # whatever the library raises, live frames go on
                 failures += 1
-                log.warning("jobs wait: topic %s: %s", self._topic, error)
+                what = error if isinstance(error, KafkaError | OSError | SluiceError) else type(error).__name__
+                log.warning("jobs wait: topic %s: %s", self._topic, what)
             self._forget()
             await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
 
     async def next(self, partition: int | None) -> Lease:
         """Wait for a chunk, of this partition if it has one; it is in work until ``free``."""
         while (lease := self._pending.first(partition)) is None:
+            self._news.clear()  # before others have their turn: what they read meanwhile is news
             await self._acknowledge()
-            self._news.clear()
             await self._news.wait()
         self.put_down.clear()
         self._idle.clear()

@@ -9,6 +9,8 @@ from operators.wire.jobs import JobOrder, RecordingChunk
 
 MOST_BYTES = 16 << 20
 """Bytes of messages that are read ahead, so that the end of a job is heard of while one of its chunks is in work."""
+BESIDE_BYTES = 1024
+"""A message counts as so many more, for an empty one takes memory too."""
 
 
 class Lease(NamedTuple):
@@ -46,8 +48,8 @@ class Pending:
         """A message was read."""
         if order is not None and order.chunk is None:
             self._ended[partition, order.job] = offset
-        self._waiting.setdefault(partition, deque()).append(_ReadAhead(offset, order, size_bytes))
-        self._bytes += size_bytes
+        self._waiting.setdefault(partition, deque()).append(_ReadAhead(offset, order, size_bytes + BESIDE_BYTES))
+        self._bytes += size_bytes + BESIDE_BYTES
 
     def wanted(self, lease: Lease) -> bool:
         """Whether its job goes on, and its partition is still here."""
@@ -100,3 +102,5 @@ class Pending:
         done = self._waiting[partition].popleft()
         self._next[partition] = done.offset + 1
         self._bytes -= done.size_bytes
+        if done.order is not None and self._ended.get((partition, done.order.job)) == done.offset:
+            del self._ended[partition, done.order.job]  # what comes from now on was submitted after it

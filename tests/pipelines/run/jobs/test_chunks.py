@@ -13,7 +13,7 @@ from operators.wire.schema import from_json, to_json
 from pipelines.run.jobs.chunks import cut, inside, relative
 from pipelines.run.jobs.job_report import JobStanding
 from pipelines.run.jobs.live_load import TERMS, WINDOW_S, LiveLoad
-from pipelines.run.jobs.pending import MOST_BYTES, Pending
+from pipelines.run.jobs.pending import BESIDE_BYTES, MOST_BYTES, Pending
 from serving.errors import BadInput, Malformed, SourceError
 from serving.scheduling.device import DeviceStats
 from tests.fake_clock import FakeClock
@@ -169,3 +169,26 @@ def test_a_job_says_how_far_it_is_and_how_long_it_will_take() -> None:
     assert standing.text(now) == "night: cancelled; 1 chunks were done"
     standing.see(order(2), 0, done=True)
     assert standing.text(now) == "night: 2 of 2 chunks (100 %), done"
+
+
+def test_empty_messages_are_not_read_ahead_without_end() -> None:
+    waiting = pending(order(1))
+    for offset in range(1, MOST_BYTES // BESIDE_BYTES):
+        assert not waiting.full
+        waiting.take(0, offset, None, 0)
+    assert waiting.full
+    first = waiting.first()
+    assert first is not None
+    waiting.done(first)
+    assert waiting.first() is None
+    assert not waiting.full
+
+
+def test_ends_of_jobs_are_forgotten_once_they_have_passed() -> None:
+    waiting = Pending()
+    for offset in range(1000):
+        waiting.take(0, offset, ended(f"job{offset}"), 10)
+        assert waiting.first() is None
+    assert not waiting._ended
+    waiting.take(0, 1000, order(1, job="job999"), 10)  # submitted anew
+    assert waiting.first() is not None
