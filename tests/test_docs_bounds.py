@@ -84,6 +84,7 @@ from serving.remote.protocol import asked
 from serving.remote.protocol.contents import MOST_ELEMENTS
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.server import grpc_server
+from serving.remote.server.http.json_messages import MOST_VALUES
 from serving.remote.server.served_networks import LARGEST_RECTANGLE
 from serving.remote.server.server_limits import ServerLimits
 from serving.scheduling.limits import TimeLimits
@@ -136,7 +137,7 @@ SAID = {
         f"of {LEAST_SECRET} characters or more",
     ],
     "memory.md": [
-        f"`jobs.v1` that a worker reads ahead | *{mib(pending.MOST_BYTES)}*",
+        f"that a worker reads ahead, each with {pending.BESIDE_BYTES >> 10} KiB more | *{mib(pending.MOST_BYTES)}*",
         f"*{archive.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
@@ -145,7 +146,7 @@ SAID = {
         f"*{BACKEND.input_bytes // BACKEND.wire.message_bytes} times the largest message*",
         f"| networks and variants that are described and run | *{BACKEND.networks}* |",
         f"| regions of shared memory that are registered | *{BACKEND.regions}* |",
-        f"in a message or in JSON | *{f'{MOST_ELEMENTS:,}'.replace(',', ' ')}* |",
+        f"lists among them | *{f'{MOST_ELEMENTS:,}; {MOST_VALUES:,}'.replace(',', ' ')}* |",
         f"| a {'quarter' if DECODED_SHARE == 4 else '?'} of the memory that the process may have",
         f"and {COUNTS[MAX_ASPECT]} times as many pixels in height",
         f"the largest `max_width` in it, or {DEFAULT_MAX_WIDTH} |",

@@ -76,8 +76,10 @@ def _guarded(listen: Listen) -> Middleware:
         if refused is not None:
             return web.Response(status=refused.status, text=f"{refused.why}\n", headers=refused.headers)
         connection = cast(HttpConnection, request.protocol)
-        connection.answering = True
         try:
+            if request.match_info.http_exception is None:
+                await request.read()  # as long as it comes, the connection has asked for nothing yet
+            connection.answering = True
             return await handler(request)
         except web.HTTPException as error:
             return web.Response(status=error.status, text=f"{error.reason}\n")

@@ -25,6 +25,8 @@ from serving.remote.protocol.tensors import read_outputs
 BINARY_SIZE, BINARY_OUTPUT, BINARY_OUTPUTS = "binary_data_size", "binary_data", "binary_data_output"
 """Parameters of a tensor, of an output that is asked for, and of a request whose outputs are all to be bytes."""
 LARGEST_JSON = 32 << 20
+MOST_VALUES = 2 * MOST_ELEMENTS
+"""Values of a request's JSON, lists among them: each takes fifty times as much memory as its letters may."""
 LARGEST = 1 << 63
 Text = Annotated[str, msgspec.Meta(max_length=512)]
 Parameters = dict[Text, bool | int | float | str]
@@ -69,6 +71,8 @@ def read_question(model: str, version: str, body: bytes, json_bytes: int, limits
     """Decode a body whose first ``json_bytes`` are JSON; Malformed where anything is not as it should be."""
     if not 0 < json_bytes <= len(body):
         raise Malformed(f"{json_bytes} bytes of JSON are announced in a body of {len(body)}")
+    if sum(body.count(mark, 0, json_bytes) for mark in (b",", b"[", b"{")) > MOST_VALUES:
+        raise Malformed(f"more than {MOST_VALUES} values in the JSON: send tensors as bytes")
     said = decode(memoryview(body)[:json_bytes], HttpQuestion, LARGEST_JSON)
     request = pb.ModelInferRequest(model_name=model, model_version=version, id=said.id)
     all_binary = said.parameters.pop(BINARY_OUTPUTS, False)

@@ -128,6 +128,27 @@ async def test_who_comes_when_all_are_being_answered_is_turned_away(monkeypatch:
             writer.close()
 
 
+async def test_a_body_that_drips_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(body=await request.read())
+
+    async with serving(HERE, [web.post("/echo", echo), *health_routes(Condition())], body_bytes=64) as at:
+        slow = [await asyncio.open_connection(at.host, at.port) for _ in range(2)]
+        for _, writer in slow:
+            writer.write(b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\nhalf")
+        await asyncio.sleep(0.1)  # until its handler waits for the rest
+        assert (await asked(at, "/healthz"))[0] == 200
+        async with ClientSession() as client:
+            async with client.post(f"http://{at}/echo", data=b"a whole one") as answer:
+                assert await answer.read() == b"a whole one"
+            async with client.post(f"http://{at}/echo", data=b"x" * 65) as answer:
+                assert answer.status == 413
+        for _, writer in slow:
+            writer.close()
+
+
 NO_REQUESTS = {
     "two hosts": b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
     "NUL in the path": b"GET /a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n",

@@ -12,7 +12,7 @@ from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import ModelInferResponse
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.tensors import add_output, read_inputs
-from serving.remote.server.http.json_messages import Asked, read_question, write_answer
+from serving.remote.server.http.json_messages import MOST_VALUES, Asked, read_question, write_answer
 
 LIMITS = WireLimits()
 TENSOR = {"name": "t", "datatype": "UINT8", "shape": [2, 3], "data": [0, 1, 2, 253, 254, 255]}
@@ -114,3 +114,15 @@ def test_json_that_is_not_as_long_as_was_said_is_refused(size: int) -> None:
 def test_whatever_comes_is_read_or_refused(body: bytes, size: int) -> None:
     with pytest.raises(Malformed):
         read_question("m", "", body, size, LIMITS)
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"1", b"null", b"[[1]]"])
+def test_more_values_than_may_be_written_out_are_refused_before_they_take_memory(value: bytes) -> None:
+    data = value + b"," + b",".join([value] * MOST_VALUES)
+    body = b'{"inputs":[{"name":"t","datatype":"UINT8","shape":[1],"data":[%s]}]}' % data
+    with pytest.raises(Malformed, match="values in the JSON: send tensors as bytes"):
+        read_question("m", "1", body, len(body), LIMITS)
+    few = b'{"inputs":[{"name":"t","datatype":"UINT8","shape":[2,3],"data":[0,1,2,3,4,5]}]}'
+    behind = b"," * (2 * MOST_VALUES)  # bytes of tensors may be any
+    with pytest.raises(Malformed, match="bytes behind the last tensor"):
+        read_question("m", "1", few + behind, len(few), LIMITS)
