@@ -32,10 +32,11 @@ from benchmarks.caches_images_parts.cases import Case, cases
 from benchmarks.caches_images_parts.learnt import learnt_exits
 from benchmarks.caches_images_parts.plot import draw
 from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, before, turns
+from benchmarks.caches_parts.cache_exit import CacheExit
+from benchmarks.caches_parts.forms import EXPLORED
+from benchmarks.composition_parts.rivals import planned
 from benchmarks.harness import Outcome, Row, run
-from cache_adapt.compose.rivals import planned
-from cache_adapt.learned.architectures import EXPLORED
-from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.learned_exit import LearnedExit
 
 TARGETS = (0.97, 0.99)
 ALONE: Mapping[str, str] = {"fp32": "whole", "int8": "int8"}
@@ -56,7 +57,7 @@ class Opened:
     """A network in every way."""
 
     ways: Mapping[Way, Runs]
-    caches: Mapping[Way, ExitArtefact]
+    caches: Mapping[Way, Sequence[LearnedExit]]
     plans: Mapping[float, str]
     """By target, what composition would run."""
 
@@ -101,16 +102,17 @@ def _opened(case: Case, quick: bool) -> Opened:
     both = bases(case)
     small = None if case.small is None else before(both[0])
     ways: dict[Way, Runs] = {(ALONE[base.precision], 1.0): base.opened for base in both}
-    caches, plans = {}, {}
+    caches: dict[Way, Sequence[LearnedExit]] = {}
+    plans = {}
     for target in TARGETS:
         parts: dict[str, Part] = {base.precision: _part(base, target, quick) for base in both}
         for precision, part in parts.items():
             if part.built is not None:
-                caches[CACHED[precision], target] = part.built
+                caches[CACHED[precision], target] = part.built.exits
                 ways[CACHED[precision], target] = part.opened()
         exits = learnt_exits(both[0], target)
         if exits is not None:
-            caches[LEARNT, target], ways[LEARNT, target] = exits, both[0].with_caches(exits)
+            caches[LEARNT, target], ways[LEARNT, target] = exits.exits, both[0].with_caches(exits.exits)
         plans[target] = _planned(parts, target, quick)
         if small is not None:
             ways |= _cascades(small, parts["fp32"], target, quick)
@@ -150,10 +152,10 @@ def _forms(base: Base, quick: bool) -> Sequence[str]:
 
 
 def _made(way: Way, made: Opened) -> Row:
-    caches = made.caches[way].exits if way in made.caches else ()
+    explored = [cache for cache in made.caches.get(way, ()) if isinstance(cache, CacheExit)]
     return {
-        "caches": " ".join(cache.predictor.name for cache in caches),
-        "selectors": sum(cache.selector is not None for cache in caches),
+        "caches": " ".join(cache.predictor.name for cache in explored),
+        "selectors": sum(cache.selector is not None for cache in explored),
         "composition_runs": made.plans.get(way[1], ""),
     }
 

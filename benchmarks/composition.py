@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.composition_parts.problem import Cache, Choice, CompositionProblem, allowed, expected
 from benchmarks.harness import Outcome, Row, run
-from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, allowed, expected
 
 CUTS, POINTS, AGREEMENT = 19, (1.0, 0.5, 0.25), 0.97
 FORMS_MB = (268.0, 33.0, 8.0, 2.0)
@@ -89,7 +89,7 @@ def solved(way: str, seed: int, forms: int, memory_mb: float) -> dict[str, Any]:
 def _solver(way: str) -> Callable[[CompositionProblem], Choice | None]:
     # Not at the top: what the other ways import would count as memory of a process that does not need it.
     if way == "search":
-        from cache_adapt.compose.compose import compose
+        from benchmarks.composition_parts.compose import compose
 
         return compose
     if way == "program":

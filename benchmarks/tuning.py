@@ -11,7 +11,9 @@ other inputs.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from statistics import mean, median
@@ -19,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.caches_parts.certified import effect, leaves_at, rows
 from benchmarks.harness import Outcome, Row, interleaved, run
-from cache_adapt.exits.record import Record, Thresholds, effect
-from cache_adapt.exits.thresholds import Trigger, tuned
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import tuned
 
 AGREEMENT, INPUTS = 0.99, 512
 STEPS = {2: 0.01, 3: 0.025}
@@ -31,6 +34,24 @@ WINDOWS, QUICK_WINDOWS = 12, 2
 PAPERS_GAP = 0.038
 """The largest that the paper reports."""
 STREAM, TUNED_ON = 6000, 512
+
+
+WINDOW = 16
+"""Tuning begins when the agreement over so many inputs is below the constraint."""
+
+
+@dataclass
+class Trigger:
+    """When to tune: the agreement over the newest ``WINDOW`` inputs is below the constraint."""
+
+    agreement: float
+    _newest: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def saw(self, right: bool) -> bool:
+        """Take whether one more input got the right answer; True where thresholds are to be tuned now."""
+        self._newest.append(right)
+        full = len(self._newest) == WINDOW
+        return full and sum(self._newest) / WINDOW < self.agreement
 
 
 def measure(quick: bool) -> Outcome:
@@ -137,16 +158,16 @@ def _row(
 
 def _drift(seed: int) -> Iterator[Row]:
     stream = simulated(seed, 4, STREAM, harder=8)
-    first = tuned(stream.rows(np.arange(TUNED_ON)), AGREEMENT)
-    yield _row("drift", 4, STREAM, "once", None, stream.rows(np.arange(TUNED_ON, STREAM)), first)
+    first = tuned(rows(stream, np.arange(TUNED_ON)), AGREEMENT)
+    yield _row("drift", 4, STREAM, "once", None, rows(stream, np.arange(TUNED_ON, STREAM)), first)
     thresholds, trigger, wrong, latency, tunings = first, Trigger(AGREEMENT), 0, 0.0, 1
     for at in range(TUNED_ON, STREAM):
-        now = stream.rows(np.arange(at, at + 1))
-        place = int(now.leaves_at(thresholds)[0])
+        now = rows(stream, np.arange(at, at + 1))
+        place = int(leaves_at(now, thresholds)[0])
         right = place == stream.exits or bool(now.right[place, 0])
         wrong, latency = wrong + (not right), latency + float(stream.latency[place])
         if trigger.saw(right):
-            thresholds = tuned(stream.rows(np.arange(at + 1 - TUNED_ON, at + 1)), AGREEMENT)
+            thresholds = tuned(rows(stream, np.arange(at + 1 - TUNED_ON, at + 1)), AGREEMENT)
             trigger, tunings = Trigger(AGREEMENT), tunings + 1
     count = STREAM - TUNED_ON
     kept = {

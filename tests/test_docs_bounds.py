@@ -9,8 +9,7 @@ import pytest
 
 from cache_adapt.adaptation import jobs, send_rate, triggers, versions, window, windows
 from cache_adapt.audit import confidence
-from cache_adapt.compose.compose import MOST_LABELS
-from cache_adapt.learned import architectures, artefact
+from cache_adapt.learned import artefact
 from learning import budget
 from operators import background as backlog
 from operators.audits import streams
@@ -178,7 +177,6 @@ SAID = {
         f"| streams whose last frame `sluice run --stay` keeps for the page | *{pictures.LAST}* |",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
-        f"| labels in one search for the caches to build | *{MOST_LABELS:,}* |",
         f"| times of a node, and frames of a stream, by which a frame is planned | *{node_times.LATEST}* of each |",
         f"and frames of a stream, by which a frame is planned | *{replanning.TOGETHER}* of each |",
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
@@ -211,8 +209,8 @@ SAID = {
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"of a stream, or of all, were heard | *{tapped.KEPT}* |",
         f"| *{followed_runs.MOST_RUNS}* for each node with `caches: release` or an oracle elsewhere |",
-        f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each makes at most "
-        f"{architectures.MOST_VALUES} values of one input* |",
+        f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each reads at most "
+        f"{artefact.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",

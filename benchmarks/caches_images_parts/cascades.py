@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.caches_images_parts.ways import STEP, Base, Runs
-from benchmarks.caches_parts.build import latencies
+from benchmarks.caches_parts.build import BuiltCaches, latencies
+from benchmarks.caches_parts.cache_exit import CacheExit
 from benchmarks.caches_parts.calibrate import calibrated
+from benchmarks.caches_parts.certified import Constraint
 from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, held_at
-from cache_adapt.exits.certify import Constraint
-from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.learned_exit import LearnedExit
-from cache_adapt.learned.selector import largest
+from benchmarks.caches_parts.selector import largest
 from serving.common.tensors import Array, softmax
 from serving.engines.exits import ExitResult
 
@@ -46,10 +45,10 @@ class Part:
 
     base: Base
     explored: Sequence[Explored] = ()
-    built: ExitArtefact | None = None
+    built: BuiltCaches | None = None
 
     @property
-    def caches(self) -> tuple[LearnedExit, ...]:
+    def caches(self) -> tuple[CacheExit, ...]:
         """In the order of the network."""
         return () if self.built is None else self.built.exits
 
@@ -74,7 +73,7 @@ class Part:
 
     def opened(self) -> Runs:
         """The network as it is to run."""
-        return self.base.opened if self.built is None else self.base.with_caches(self.built)
+        return self.base.opened if self.built is None else self.base.with_caches(self.built.exits)
 
 
 def cascade(small: Part, large: Part, wanted: BuildGoal) -> Cascade:

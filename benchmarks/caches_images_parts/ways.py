@@ -14,14 +14,15 @@ import numpy as np
 import onnx
 
 from benchmarks.caches_images_parts.cases import Case
-from benchmarks.caches_parts.build import WholeNetwork, build
+from benchmarks.caches_parts.build import BuiltCaches, WholeNetwork, build
+from benchmarks.caches_parts.certified import Constraint
 from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, explore, problem
 from benchmarks.caches_parts.lookup import lookup_s
 from benchmarks.caches_parts.training import Lessons
+from benchmarks.composition_parts.rivals import Rival
 from benchmarks.exit_parts.taps import cut_costs, cut_network, through, whole_network
-from cache_adapt.compose.rivals import Rival
-from cache_adapt.exits.certify import Constraint, upper_bound
-from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.exits.certify import upper_bound
+from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.precision import Precision
 from serving.common.tensors import Array, softmax
@@ -90,14 +91,14 @@ class Base:
         known = problem(self.cuts, self.whole_s, explored, wanted)
         return Rival(self.precision, self.least, replace(known, agreement=target))
 
-    def caches(self, explored: Sequence[Explored], wanted: BuildGoal) -> ExitArtefact | None:
+    def caches(self, explored: Sequence[Explored], wanted: BuildGoal) -> BuiltCaches | None:
         """Build them; None where they do not pay."""
-        return build(WholeNetwork(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).exits
+        return build(WholeNetwork(self.case.name, self.whole_s), self.cuts, explored, wanted).exits
 
-    def with_caches(self, built: ExitArtefact) -> WithCaches:
-        """Open the network with caches that answer."""
-        network = cut_network(self.case.name, self.model, built.tensors, self.precision)
-        return WithCaches(network, ExitSet({each.tensor: each for each in built.exits}, built.card.vocabulary.labels))
+    def with_caches(self, exits: Sequence[LearnedExit]) -> WithCaches:
+        """Open the network with caches that answer; there is one at least."""
+        network = cut_network(self.case.name, self.model, [each.tensor for each in exits], self.precision)
+        return WithCaches(network, ExitSet({each.tensor: each for each in exits}, exits[0].vocabulary.labels))
 
 
 def bases(case: Case) -> tuple[Base, Base]:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from benchmarks.caches_parts.cache_exit import CacheExit
 from benchmarks.caches_parts.calibrate import calibrated
+from benchmarks.caches_parts.certified import Certified
 from benchmarks.caches_parts.explore import BuildGoal, Cut, Explored, held_at, problem, trained_at
 from benchmarks.caches_parts.held import HeldOutPredictions
-from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import WORTH
-from cache_adapt.exits.certify import Certified
-from cache_adapt.learned.artefact import MOST_EXITS, ArtefactCard, ExitArtefact, ExitCard
+from benchmarks.composition_parts.compose import compose
+from benchmarks.composition_parts.problem import WORTH
+from cache_adapt.learned.artefact import MOST_EXITS
+from cache_adapt.learned.vocabulary import Vocabulary
 
 FEW = 3
 """Every set of so many caches is tuned together. Composition looks at each cache by itself: it lets each use up all
@@ -25,17 +27,26 @@ class WholeNetwork:
     """The network in which caches are built, as a whole."""
 
     model: str
-    identity: str
-    """Digest of its weights and of what it is fed."""
     whole_s: float
     """Latency of one input without cuts."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltCaches:
+    """Caches that are calibrated together."""
+
+    exits: tuple[CacheExit, ...]
+    """In the order of the network."""
+    vocabulary: Vocabulary
+    speedup: float
+    """Expected, in latency of one input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
     """The result of a build."""
 
-    exits: ExitArtefact | None
+    exits: BuiltCaches | None
     """None where caches do not make the network faster by ``WORTH``."""
     latency_s: float
     """Expected for one input with the caches; the network's own without."""
@@ -135,22 +146,10 @@ def _without_idle(network: WholeNetwork, chosen: Sequence[_Chosen], wanted: Buil
 
 
 def _trained(network: WholeNetwork, tuned: _Tuned, wanted: BuildGoal) -> Built:
-    chosen, found = tuned.chosen, tuned.certified
+    chosen = tuned.chosen
     trained = tuple(
         trained_at(each.cut, each.explored.architecture, each.held, each.explored.selector, wanted).at(threshold)
         for each, threshold in zip(chosen, tuned.thresholds, strict=True)
     )
-    rates = (found.effect.answered / max(found.inputs, 1)).tolist()
-    lessons, constraint = chosen[0].cut.lessons, wanted.constraint
-    card = ArtefactCard(
-        schema="sluice.exits/1",
-        model=network.model,
-        model_identity=network.identity,
-        vocabulary=lessons.vocabulary,
-        samples=len(lessons.words),
-        exits=tuple(ExitCard.of(each, rate) for each, rate in zip(trained, rates, strict=True)),
-        agreement=constraint.agreement,
-        of=constraint.of,
-        speedup=network.whole_s / tuned.latency_s,
-    )
-    return Built(ExitArtefact(card, trained), tuned.latency_s, found, tuple(tuned.leave_s))
+    built = BuiltCaches(trained, chosen[0].cut.lessons.vocabulary, network.whole_s / tuned.latency_s)
+    return Built(built, tuned.latency_s, tuned.certified, tuple(tuned.leave_s))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.caches_parts.certified import Certified, Constraint, certified
 from benchmarks.caches_parts.held import HeldOutPredictions
-from cache_adapt.exits.certify import Certified, Constraint, certified
 from cache_adapt.exits.record import Record
 
 

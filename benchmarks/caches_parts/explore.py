@@ -12,22 +12,22 @@ import msgspec
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from benchmarks.caches_parts.cache_exit import CacheExit
 from benchmarks.caches_parts.calibrate import Operating, best_score, operating
+from benchmarks.caches_parts.certified import Constraint
+from benchmarks.caches_parts.forms import EXPLORED, shape_read
 from benchmarks.caches_parts.held import HeldOutPredictions, held
+from benchmarks.caches_parts.predictor import Predictor
+from benchmarks.caches_parts.selector import Selector
 from benchmarks.caches_parts.training import Lessons, train_predictor, train_selector
-from cache_adapt.compose.problem import Cache, CompositionProblem
-from cache_adapt.exits.certify import Constraint
-from cache_adapt.learned.architectures import EXPLORED, shape_read
+from benchmarks.composition_parts.problem import Cache, CompositionProblem
 from cache_adapt.learned.fit import soft_map
-from cache_adapt.learned.learned_exit import LearnedExit
-from cache_adapt.learned.predictor import Predictor
-from cache_adapt.learned.selector import Selector
 
 BUDGETS = (1.0, 0.5, 0.25)
 """Parts of what may be answered wrongly that one cache may use up by itself; composition chooses."""
 TIMED_ROWS = 64
 
-Timed = Callable[[LearnedExit], float]
+Timed = Callable[[CacheExit], float]
 """Seconds of one lookup here and now."""
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
@@ -122,7 +122,7 @@ def held_at(cut: Cut, name: str, wanted: BuildGoal) -> HeldOutPredictions:
     return held(name, cut.lessons, _rng(wanted, cut.tensor, name))
 
 
-def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, wanted: BuildGoal) -> LearnedExit:
+def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, wanted: BuildGoal) -> CacheExit:
     """An exit that is trained on everything; its threshold is closed."""
     rng = _rng(wanted, cut.tensor, name, "all")
     predictor = train_predictor(name, cut.lessons, rng)
@@ -130,10 +130,10 @@ def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, w
     return _exit(cut.tensor, cut.lessons, predictor, chosen)
 
 
-def _exit(tensor: str, lessons: Lessons, predictor: Predictor, selector: Selector | None) -> LearnedExit:
+def _exit(tensor: str, lessons: Lessons, predictor: Predictor, selector: Selector | None) -> CacheExit:
     weights = np.ones(len(lessons.words), np.float32)
     soft = soft_map(lessons.features.astype(np.float32), lessons.shares, weights)
-    return LearnedExit(tensor, lessons.vocabulary, lessons.seen, predictor, soft, selector)
+    return CacheExit.of(tensor, lessons.vocabulary, lessons.seen, predictor, soft, selector)
 
 
 def _explored(

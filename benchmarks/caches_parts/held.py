@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.caches_parts.forms import Values
+from benchmarks.caches_parts.selector import largest
 from benchmarks.caches_parts.training import Lessons, train_predictor, train_selector
-from cache_adapt.learned.architectures import Values
-from cache_adapt.learned.selector import largest
 
 FOLDS = 3
 

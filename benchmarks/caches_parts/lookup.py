@@ -22,7 +22,7 @@ def lookup_s(known: LearnedExit, clock: Callable[[], float] = time.process_time)
 
     A worker gives numpy's products one thread, so they have one here.
     """
-    row = np.zeros((1, int(np.prod(known.predictor.grid))), np.float32)
+    row = np.zeros((1, int(np.prod(known.grid))), np.float32)
     weights = np.zeros(SEGMENT_BYTES, np.uint8)
     found = []
     with threadpool_limits(1, user_api="blas"):

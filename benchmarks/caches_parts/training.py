@@ -14,9 +14,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cache_adapt.learned.architectures import Grid, Values, form
-from cache_adapt.learned.predictor import Predictor
-from cache_adapt.learned.selector import FALSE_POSITIVE, HIDDEN, Selector
+from benchmarks.caches_parts.forms import Grid, Values, form
+from benchmarks.caches_parts.predictor import Predictor
+from benchmarks.caches_parts.selector import FALSE_POSITIVE, HIDDEN, Selector
 from cache_adapt.learned.vocabulary import Shares, Vocabulary, WordNumbers
 from serving.common.tensors import softmax
 

@@ -1,6 +1,6 @@
 """The best choice of caches as an integer program: one binary variable for each step of a path over caches.
 
-HiGHS solves it. It finds what ``cache_adapt.compose.compose`` finds, and is here to be compared with.
+HiGHS solves it. It finds what ``benchmarks.composition_parts.compose`` finds, and is here to be compared with.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from cache_adapt.compose.problem import Choice, CompositionProblem, in_time
+from benchmarks.composition_parts.problem import Choice, CompositionProblem, in_time
 
 LONGEST_S = 300.0
 """The solver is given up after so long."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.composition_parts.problem import Cache, Choice, CompositionProblem, expected
 from benchmarks.composition_parts.program import LONGEST_S, Edge, edges, shortest
-from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, expected
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Values of α that are tried; .2 was the paper's best."""

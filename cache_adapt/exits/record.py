@@ -44,38 +44,3 @@ class Record:
     def inputs(self) -> int:
         """N."""
         return int(self.errors.shape[1])
-
-    def rows(self, chosen: NDArray[np.intp]) -> Record:
-        """The same exits, some of the inputs."""
-        return Record(self.errors[:, chosen], self.right[:, chosen], self.latency)
-
-    def leaves_at(self, thresholds: Thresholds) -> NDArray[np.intp]:
-        """The exit at which each input leaves; R: at none."""
-        leaves = self.errors < thresholds[:, None]
-        return np.where(leaves.any(axis=0), leaves.argmax(axis=0), self.exits)
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The effect of thresholds on the inputs of a record."""
-
-    agreement: float
-    """Share of the inputs that get the whole network's answer."""
-    saved: float
-    """Mean latency saved, as a share of the latency without exits."""
-    answered: NDArray[np.intp]
-    """Inputs that leave at each exit."""
-    wrong: int
-    """Inputs that leave with another answer."""
-
-
-def effect(record: Record, thresholds: Thresholds) -> Effect:
-    """Evaluate thresholds on a record, with no inference (Dai et al., 2024 [Apparate], §3.2)."""
-    place = record.leaves_at(thresholds)
-    if not record.inputs:
-        return Effect(1.0, 0.0, np.zeros(record.exits, np.intp), 0)
-    left = np.flatnonzero(place < record.exits)
-    wrong = int((~record.right[place[left], left]).sum())
-    answered = np.bincount(place, minlength=record.exits + 1)[:-1]
-    saved = 1 - float(record.latency[place].mean() / record.latency[-1])
-    return Effect(1 - wrong / record.inputs, saved, answered, wrong)

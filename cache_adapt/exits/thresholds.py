@@ -9,9 +9,7 @@ right answer. Inputs are bits, so that a candidate is evaluated by counting them
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +17,6 @@ from numpy.typing import NDArray
 from cache_adapt.exits.record import Record, Thresholds
 
 FIRST_STEP, LEAST_STEP = 0.1, 0.01
-WINDOW = 16
-"""Tuning begins when the agreement over so many inputs is below the constraint."""
 
 
 def tuned(record: Record, agreement: float) -> Thresholds:
@@ -105,17 +101,3 @@ class _Hill:
 def _bits(rows: NDArray[np.bool_]) -> list[int]:
     packed = np.packbits(rows, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-@dataclass
-class Trigger:
-    """When to tune: the agreement over the newest ``WINDOW`` inputs is below the constraint."""
-
-    agreement: float
-    _newest: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-
-    def saw(self, right: bool) -> bool:
-        """Take whether one more input got the right answer; True where thresholds are to be tuned now."""
-        self._newest.append(right)
-        full = len(self._newest) == WINDOW
-        return full and sum(self._newest) / WINDOW < self.agreement

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from cache_adapt.learned.architectures import form, shape_read
 from cache_adapt.learned.learned_exit import Layer, LearnedExit, SoftMap
-from cache_adapt.learned.predictor import Predictor
-from cache_adapt.learned.selector import HIDDEN, Selector
 from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
 from learning.features import as_features
 from serving.common.untrusted import decode
@@ -26,6 +23,8 @@ from serving.errors import Malformed, ModelError
 
 MOST_BYTES = 32 << 20
 MOST_EXITS = 8
+MOST_VALUES = 2048
+"""Values of a tap."""
 DAMAGED = "learned exits are damaged"
 NO_CARD = np.zeros(0, np.uint8)
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -40,14 +39,16 @@ class ExitCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One exit, but for its weights."""
 
     tensor: Name
-    architecture: Annotated[str, msgspec.Meta(max_length=40)]
+    architecture: Literal["Pool(2048)"]
+    """It reads the tap as it is; there has been no other form."""
     grid: tuple[Size, Size, Size]
     """Channels, rows, columns of the tap that it reads."""
     seen: Annotated[tuple[WordNumber, ...], msgspec.Meta(min_length=2)]
     """The words that it knows, ascending."""
-    soft: tuple[Number, ...] = ()
-    """The labels that its soft map tells of, ascending; empty: it has none."""
-    selector: bool = False
+    soft: Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)]
+    """The labels that its soft map tells of, ascending."""
+    selector: Literal[False] = False
+    """There has never been one."""
     threshold: Share = 0.0
     hit_rate: Share = 0.0
     """Share of all inputs that it answered where its threshold was tuned."""
@@ -55,11 +56,15 @@ class ExitCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, known: LearnedExit, hit_rate: float = 0.0) -> ExitCard:
         """The card of an exit."""
-        predictor, soft = known.predictor, known.soft.labels if known.soft else ()
         threshold, rate = (min(max(float(each), 0.0), 1.0) for each in (known.threshold, hit_rate))
         return cls(
-            known.tensor, predictor.name, predictor.grid, known.seen, soft, known.selector is not None, threshold, rate
+            known.tensor, "Pool(2048)", known.grid, known.seen, known.soft.labels, threshold=threshold, hit_rate=rate
         )
+
+    @property
+    def values(self) -> int:
+        """Number of values of the tap."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
 
 
 class ArtefactCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,32 +143,16 @@ class ExitArtefact:
 
 
 def _layers(known: LearnedExit) -> dict[str, Layer]:
-    found = {"predictor.hidden": known.predictor.hidden, "predictor.output": known.predictor.output}
-    if known.soft is not None:
-        found["soft"] = known.soft.layer
-    if known.selector is not None:
-        found |= {"selector.hidden": known.selector.hidden, "selector.output": known.selector.output}
-    return {name: layer for name, layer in found.items() if layer is not None}
+    return {"predictor.output": known.layer, "soft": known.soft.layer}
 
 
 def _shapes(card: ExitCard) -> dict[str, tuple[int, ...]]:
     """The shape of every part of an exit, as it follows from its card; ModelError where there is none."""
-    read = shape_read(card.architecture, card.grid)
-    if read is None:
-        raise ModelError(f"{DAMAGED}: {card.architecture} cannot read {card.grid}")
-    (pieces, values), outputs = read, len(card.seen)
-    layers: dict[str, tuple[int, int]] = {}
-    if (hidden := form(card.architecture).hidden) is not None:
-        layers["predictor.hidden"] = values, hidden
-        values = hidden
-    layers["predictor.output"] = pieces * values, outputs
-    if card.soft:
-        layers["soft"] = card.grid[0] * card.grid[1] * card.grid[2], len(card.soft)
-    if card.selector:
-        layers |= {"selector.hidden": (outputs, HIDDEN), "selector.output": (HIDDEN, 1)}
+    if card.values > MOST_VALUES:
+        raise ModelError(f"{DAMAGED}: there is no tap of {card.grid}")
     found: dict[str, tuple[int, ...]] = {}
-    for name, (inputs, width) in layers.items():
-        found |= {f"{name}.weights": (inputs, width), f"{name}.bias": (width,)}
+    for name, width in (("predictor.output", len(card.seen)), ("soft", len(card.soft))):
+        found |= {f"{name}.weights": (card.values, width), f"{name}.bias": (width,)}
     return found
 
 
@@ -177,8 +166,5 @@ def _exit(prefix: str, card: ExitCard, vocabulary: Vocabulary, tensors: Tensors)
         weights, bias = tensors[f"{prefix}{name}.weights"], tensors[f"{prefix}{name}.bias"]
         return weights.astype(np.float32), bias.astype(np.float32)
 
-    hidden = None if form(card.architecture).hidden is None else layer("predictor.hidden")
-    predictor = Predictor(card.architecture, card.grid, hidden, layer("predictor.output"))
-    soft = SoftMap(card.soft, layer("soft")) if card.soft else None
-    selector = Selector(layer("selector.hidden"), layer("selector.output")) if card.selector else None
-    return LearnedExit(card.tensor, vocabulary, card.seen, predictor, soft, selector, card.threshold)
+    soft = SoftMap(card.soft, layer("soft"))
+    return LearnedExit(card.tensor, card.grid, vocabulary, card.seen, layer("predictor.output"), soft, card.threshold)

@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.architectures import Values, form, shape_read
-from cache_adapt.learned.artefact import ArtefactCard, ExitArtefact, ExitCard
-from cache_adapt.learned.learned_exit import LearnedExit, SoftMap
-from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.artefact import MOST_VALUES, ArtefactCard, ExitArtefact, ExitCard
+from cache_adapt.learned.learned_exit import LearnedExit, SoftMap, Values
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Shares
 from learning import ridge, softmax_regression
 from serving.errors import ModelError, SluiceError
 
-FORM = "Pool(2048)"
 MOST_ROWS = 2400
 """The newest samples are trained on; more take longer and answer hardly more."""
 MOST_WORDS = 40
@@ -45,13 +42,10 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
 
 
 def _exit(spec: ExitsSpec, cut: ExitCut, tap: Values, rows: ExitRows, seen: tuple[int, ...]) -> LearnedExit:
-    if shape_read(FORM, cut.grid) is None:
-        raise ModelError(f"the tap at {cut.tensor!r} has too many channels to be read")
-    pieces = form(FORM).pieces(tap.reshape(len(tap), *cut.grid))
-    targets = np.searchsorted(seen, rows.words)
-    output = softmax_regression.fit(pieces.reshape(len(pieces), -1), targets, rows.weights, len(seen))
-    soft = soft_map(tap, rows.shares, rows.weights)
-    return LearnedExit(cut.tensor, spec.vocabulary, seen, Predictor(FORM, cut.grid, None, output), soft)
+    if cut.values > MOST_VALUES:
+        raise ModelError(f"the tap at {cut.tensor!r} has too many values to be read")
+    layer = softmax_regression.fit(tap, np.searchsorted(seen, rows.words), rows.weights, len(seen))
+    return LearnedExit(cut.tensor, cut.grid, spec.vocabulary, seen, layer, soft_map(tap, rows.shares, rows.weights))
 
 
 def soft_map(tap: Values, shares: Shares, weights: NDArray[np.float32]) -> SoftMap:

@@ -1,25 +1,26 @@
-"""A learned exit: predictor and selector at a cut (Balasubramanian et al., 2021 [GATI], Figure 3), for one stream or
-for all.
+"""A learned exit: a softmax regression on the tap of a cut, for one stream or for all (after Balasubramanian et al.,
+2021 [GATI], Figure 3; the largest probability stands for their selector).
 
 It says a word with an error score. For the word alone no probabilities would be needed, but the looks at an object are
 pooled by them, and an answer ``unknown`` must tell what the object may be: a linear map to the end's probabilities,
-learnt beside the predictor, says that.
+learnt beside the words, says that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.architectures import Values
-from cache_adapt.learned.predictor import Predictor
-from cache_adapt.learned.selector import Selector, largest
 from cache_adapt.learned.vocabulary import Shares, Vocabulary, WordNumbers
+from serving.common.tensors import softmax
 
+Values = NDArray[np.float32]
+Grid = tuple[int, int, int]
+"""Channels, rows, columns of a tap."""
 Layer = tuple[Values, Values]
 """Weights and bias."""
 
@@ -65,68 +66,64 @@ class LearnedExit:
 
     tensor: str
     """The cut tensor whose tap it reads."""
+    grid: Grid
     vocabulary: Vocabulary
     seen: tuple[int, ...]
-    """The words that it knows, ascending: its predictor's outputs."""
-    predictor: Predictor
-    soft: SoftMap | None = None
-    """None: the predictor's own probabilities stand for the end's."""
-    selector: Selector | None = None
-    """None: the predictor's largest probability decides."""
+    """The words that it knows, ascending: the outputs of its layer."""
+    layer: Layer
+    """Weights (values × words) and bias; standardisation is folded in."""
+    soft: SoftMap
     threshold: float = 0.0
     """It is sure of words with a lower error score; 0: of none."""
     answers: NDArray[np.bool_] | None = None
     """L + 1: the words that it may answer with; None: all."""
 
-    def at(self, threshold: float, answers: NDArray[np.bool_] | None = None) -> LearnedExit:
+    def at(self, threshold: float, answers: NDArray[np.bool_] | None = None) -> Self:
         """The same exit with another threshold, for these words only."""
         return replace(self, threshold=threshold, answers=answers)
 
-    @property
-    def memory_bytes(self) -> int:
-        soft = sum(part.nbytes for part in self.soft.layer) if self.soft else 0
-        return self.predictor.memory_bytes + soft + (self.selector.memory_bytes if self.selector else 0)
-
     def look(self, features: Values) -> ExitLook:
         """Look at N × values; see ``Exit``."""
-        predicted = self.predictor.probabilities(features)
-        words, errors = self._saying(predicted)
-        hit = errors < min(self.threshold, 1.0)
+        said = self.words(features)
+        hit = said.errors < min(self.threshold, 1.0)
         if self.answers is not None:
-            hit &= self.answers[words]
-        if hit.all():
-            return ExitLook(self.vocabulary.adjusted(self._shares(features, predicted), words), hit)
+            hit &= self.answers[said.words]
         found = np.zeros((len(features), self.vocabulary.labels), np.float32)
         if hit.any():
-            found[hit] = self.vocabulary.adjusted(self._shares(features[hit], predicted[hit]), words[hit])
+            shares = self.soft.shares(features[hit], self.vocabulary.labels)
+            found[hit] = self.vocabulary.adjusted(shares, said.words[hit])
         return ExitLook(found, hit)
 
     def words(self, features: Values) -> Saying:
         """Its words for N × values, whatever its threshold and the words that it may answer with."""
-        return self._saying(self.predictor.probabilities(features))
+        predicted = self.probabilities(features)
+        errors = self.errors(predicted)
+        errors[~predicted.any(axis=1)] = 1
+        return Saying(self._numbers[predicted.argmax(axis=1)], errors)
 
     def score(self, features: Values, words: WordNumbers) -> NDArray[np.float32]:
         """The quadratic score of its probabilities for N × values, of which these are the end's words: N, 0…1.
 
         1 where it is sure of the end's word, 0 where it is sure of another (Brier, 1950; halved, and turned round).
         """
-        predicted = self.predictor.probabilities(features)
+        predicted = self.probabilities(features)
         found = np.where(self._numbers == words[:, None], predicted, 0).sum(axis=1)
         score: NDArray[np.float32] = (1 + 2 * found - np.square(predicted).sum(axis=1)) / 2
         return score
 
-    def _saying(self, predicted: Shares) -> Saying:
-        errors = largest(predicted) if self.selector is None else self.selector.errors(predicted)
-        errors[~predicted.any(axis=1)] = 1
-        return Saying(self._numbers[predicted.argmax(axis=1)], errors)
+    def probabilities(self, features: Values) -> Shares:
+        """N × ``seen`` that sum to 1 for N × values; no numbers give zeros, which are never sure."""
+        weights, bias = self.layer
+        with np.errstate(invalid="ignore", over="ignore"):
+            shares = softmax(features @ weights + bias)
+        shares[~np.isfinite(shares)] = 0
+        return shares
+
+    def errors(self, predicted: Shares) -> NDArray[np.float32]:
+        """The error score of each of N probabilities of words."""
+        found: NDArray[np.float32] = 1 - predicted.max(axis=1)
+        return found
 
     @cached_property
     def _numbers(self) -> WordNumbers:
         return np.array(self.seen, np.intp)
-
-    def _shares(self, features: Values, predicted: Shares) -> Shares:
-        if self.soft is not None:
-            return self.soft.shares(features, self.vocabulary.labels)
-        found = np.zeros((len(features), self.vocabulary.labels + 1), np.float32)
-        found[:, list(self.seen)] = predicted
-        return found[:, :-1]

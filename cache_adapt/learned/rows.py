@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.architectures import Values
+from cache_adapt.learned.learned_exit import Values
 from cache_adapt.learned.vocabulary import Shares, WordNumbers
 from learning.features import Features, as_features
 from serving.errors import ModelError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import composition
+from benchmarks.composition_parts.compose import compose
+from benchmarks.composition_parts.problem import Cache, CompositionProblem, allowed, expected
 from benchmarks.composition_parts.relaxation import best_relaxed, latency_gain, relaxed, score
-from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import Cache, CompositionProblem, allowed, expected
 
 
 def test_latency_gain_and_score_are_the_papers() -> None:

@@ -72,7 +72,7 @@ def item_s(runs: Mapping[str, Callable[[], object]]) -> dict[str, float]:
 
 def lookup_s(known: LearnedExit) -> float:
     """Median processor seconds of asking an exit about one look."""
-    grid = known.predictor.grid
+    grid = known.grid
     tap, filled = np.zeros((1, grid[0] * grid[1] * grid[2]), np.float32), np.zeros(FILLED, np.uint8)
     found = []
     for _ in range(LOOKUPS):

@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 
 MOST = 20_000
 TURNS = 60
-"""A multiple of the runs of neighbours by which looks are divided to certify thresholds."""
 
 
 class PictureFolder:

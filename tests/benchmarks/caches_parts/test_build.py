@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from benchmarks.caches_parts.build import WholeNetwork, build, latencies
+from benchmarks.caches_parts.cache_exit import CacheExit
 from benchmarks.caches_parts.calibrate import best_score, calibrated
+from benchmarks.caches_parts.certified import Constraint
 from benchmarks.caches_parts.explore import BuildGoal, Explored, explore, problem
 from benchmarks.caches_parts.held import HeldOutPredictions, folds, held
-from benchmarks.caches_parts.training import Lessons
-from cache_adapt.exits.certify import Constraint
-from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.selector import largest
+from benchmarks.caches_parts.selector import HIDDEN, Selector, largest
+from benchmarks.caches_parts.training import Lessons, train_predictor
+from cache_adapt.learned.fit import soft_map
 from cache_adapt.learned.vocabulary import Vocabulary
-from tests.benchmarks.caches_parts.made import CLASSES, SHA, cuts, lessons
+from tests.benchmarks.caches_parts.made import CLASSES, cuts, lessons
 
-NETWORK = WholeNetwork("vehicle", SHA, 8e-3)
+NETWORK = WholeNetwork("vehicle", 8e-3)
 WANTED = BuildGoal(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
 
 
@@ -58,7 +59,7 @@ def test_built_caches_keep_the_agreement_on_further_inputs_and_are_faster(explor
     made = build(NETWORK, known, explored, WANTED)
     assert made.exits is not None
     assert made.latency_s < 0.95 * NETWORK.whole_s
-    assert made.exits.card.speedup == pytest.approx(NETWORK.whole_s / made.latency_s)
+    assert made.exits.speedup == pytest.approx(NETWORK.whole_s / made.latency_s)
     noise = {"layer1": 4.0, "layer2": 2.6, "layer3": 1.8}
     further = {name: lessons(noise[name], 4000, seed=9) for name in noise}
     left, wrong = np.zeros(4000, bool), 0
@@ -165,11 +166,23 @@ def test_built_exits_say_unknown_where_the_network_names_nothing():
     wanted = BuildGoal(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
     made = build(NETWORK, known, list(explore(known, wanted, lambda cache: 1e-4)), wanted)
     assert made.exits is not None
-    assert made.exits.card.vocabulary.unknown in made.exits.exits[0].seen
+    assert made.exits.vocabulary.unknown in made.exits.exits[0].seen
     last = made.exits.exits[-1]
     later = doubtful(lessons({"layer1": 4.0, "layer2": 2.6, "layer3": 1.8}[last.tensor], 2000, seed=9))
     found = last.look(later.features.astype(np.float32))
     said = later.vocabulary.of(found.distribution)
     assert (said[found.hit] == later.words[found.hit]).mean() > 0.85
     assert (said[found.hit] == later.vocabulary.unknown).any()
-    assert ExitArtefact.from_bytes(made.exits.to_bytes()).card == made.exits.card
+
+
+def test_what_is_no_number_is_never_sure_whatever_the_selector_says():
+    known = lessons(1.2)
+    predictor = train_predictor("FC(64)", known, np.random.default_rng(0))
+    layers = (np.ones((CLASSES, HIDDEN), np.float32), np.zeros(HIDDEN, np.float32))
+    sure = Selector(layers, (np.zeros((HIDDEN, 1), np.float32), np.full(1, 50, np.float32)))
+    broken = known.features[:2].astype(np.float32)
+    broken[1, 4] = np.nan
+    soft = soft_map(known.features.astype(np.float32), known.shares, np.ones(len(known.words), np.float32))
+    for selector in (None, sure):
+        made = CacheExit.of("layer1", known.vocabulary, known.seen, predictor, soft, selector)
+        assert made.at(1.1).look(broken).hit.tolist() == [True, False]

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.caches_parts import training
+from benchmarks.caches_parts.forms import EXPLORED, FORMS, Pooling, form, shape_read
+from benchmarks.caches_parts.predictor import Predictor
+from benchmarks.caches_parts.selector import largest
 from benchmarks.caches_parts.training import Lessons, _begun, _slopes, train_predictor, train_selector
-from cache_adapt.learned.architectures import EXPLORED, FORMS, Pooling, form, shape_read
-from cache_adapt.learned.predictor import Predictor
-from cache_adapt.learned.selector import largest
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.tensors import softmax
 from serving.errors import ModelError

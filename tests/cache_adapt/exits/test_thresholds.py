@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.caches_parts.certified import effect, leaves_at
 from benchmarks.tuning import simulated as record
-from cache_adapt.exits.record import Record, Thresholds, effect
-from cache_adapt.exits.thresholds import FIRST_STEP, LEAST_STEP, WINDOW, Trigger, climb, tuned
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import FIRST_STEP, LEAST_STEP, climb, tuned
 
 AGREEMENT = 0.97
 
@@ -90,13 +91,13 @@ def test_a_rise_that_was_refused_is_made_once_another_has_made_it_possible():
     right = np.ones((3, 6), bool)
     right[1, 0] = False
     known = Record.of(errors, right, [1.0, 2.0, 3.0, 4.0])
-    assert known.leaves_at(tuned(known, 1.0)).tolist() == [0, 1, 2, 2, 2, 2]
+    assert leaves_at(known, tuned(known, 1.0)).tolist() == [0, 1, 2, 2, 2, 2]
 
 
 def test_what_the_climb_says_of_itself_is_what_the_record_says():
     known = record(5, exits=6, inputs=300)
     for thresholds in climb(known, 0.95):
-        place = known.leaves_at(thresholds)
+        place = leaves_at(known, thresholds)
         for row in range(0, 300, 37):
             firsts = [exit_ for exit_ in range(6) if known.errors[exit_, row] < thresholds[exit_]]
             assert place[row] == (firsts[0] if firsts else 6)
@@ -104,12 +105,12 @@ def test_what_the_climb_says_of_itself_is_what_the_record_says():
 
 def test_exits_that_are_always_wrong_stay_closed_where_no_error_is_allowed():
     known = Record.of(np.full((2, 50), 0.3), np.zeros((2, 50), bool), [1.0, 2.0, 3.0])
-    assert (tuned(known, 1.0) == 0).sum() == 0 or (known.leaves_at(tuned(known, 1.0)) == 2).all()
+    assert (tuned(known, 1.0) == 0).sum() == 0 or (leaves_at(known, tuned(known, 1.0)) == 2).all()
 
 
 def test_exits_that_are_always_right_answer_everything_at_the_first():
     known = Record.of(np.full((3, 50), 0.42), np.ones((3, 50), bool), [1.0, 2.0, 3.0, 4.0])
-    assert (known.leaves_at(tuned(known, 1.0)) == 0).all()
+    assert (leaves_at(known, tuned(known, 1.0)) == 0).all()
 
 
 def test_no_inputs_allow_everything_and_say_nothing():
@@ -126,11 +127,4 @@ def test_shapes_that_do_not_belong_together_are_refused():
 
 
 def test_the_constants_are_the_papers():
-    assert (FIRST_STEP, LEAST_STEP, WINDOW) == (0.1, 0.01, 16)
-
-
-def test_tuning_is_due_when_the_newest_sixteen_agree_too_seldom():
-    trigger = Trigger(0.9)
-    assert not any(trigger.saw(False) for _ in range(15))
-    assert trigger.saw(True)
-    assert not [trigger.saw(True) for _ in range(15)][-1]
+    assert (FIRST_STEP, LEAST_STEP) == (0.1, 0.01)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cache_adapt.learned.selector import HIDDEN, Selector
 from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, samples
 
 EXIT = exits().exits[1]
@@ -35,9 +31,9 @@ def test_it_answers_only_with_the_words_that_it_may_say():
     assert EXIT.at(1.0, may).at(1.0).look(TAP).hit.all()
 
 
-@given(arrays(np.float32, (4, 24), elements=st.floats(width=32)), st.booleans())
-def test_whatever_it_reads_an_answer_says_its_word(features, softly):
-    exit_ = replace(EXIT if softly else replace(EXIT, soft=None), threshold=1.0)
+@given(arrays(np.float32, (4, 24), elements=st.floats(width=32)))
+def test_whatever_it_reads_an_answer_says_its_word(features):
+    exit_ = EXIT.at(1.0)
     found = exit_.look(features)
     said = exit_.words(features)
     assert WORDS.of(found.distribution[found.hit]).tolist() == said.words[found.hit].tolist()
@@ -47,23 +43,11 @@ def test_whatever_it_reads_an_answer_says_its_word(features, softly):
 def test_what_is_no_number_is_never_sure():
     broken = TAP[:3].copy()
     broken[1, 4] = np.nan
-    layers = (np.ones((len(EXIT.seen), HIDDEN), np.float32), np.zeros(HIDDEN, np.float32))
-    sure = Selector(layers, (np.zeros((HIDDEN, 1), np.float32), np.full(1, 50, np.float32)))
-    for exit_ in (EXIT, replace(EXIT, selector=sure)):
-        assert exit_.at(1.1).look(broken).hit.tolist() == [True, False, True]
-
-
-def test_without_a_soft_map_its_own_probabilities_stand_for_the_ends():
-    bare = replace(EXIT, soft=None, threshold=1.0)
-    found = bare.look(TAP)
-    named = bare.words(TAP).words < LABELS
-    predicted = bare.predictor.probabilities(TAP)
-    assert found.distribution[named].max(axis=1) == pytest.approx(predicted[named].max(axis=1), abs=0.4)
-    assert bare.memory_bytes < EXIT.memory_bytes
+    assert EXIT.at(1.1).look(broken).hit.tolist() == [True, False, True]
 
 
 def test_the_score_of_its_probabilities_is_the_quadratic_one():
-    predicted, words = EXIT.predictor.probabilities(TAP), samples(400, seed=1).words
+    predicted, words = EXIT.probabilities(TAP), samples(400, seed=1).words
     truth = (np.asarray(EXIT.seen) == words[:, None]).astype(np.float32)
     missed = 1 - truth.sum(axis=1)
     quadratic = np.square(predicted - truth).sum(axis=1) + missed

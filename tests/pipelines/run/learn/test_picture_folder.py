@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cache_adapt.exits.certify import BLOCKS
-from pipelines.run.learn.picture_folder import TURNS, PictureFolder
+from pipelines.run.learn.choice import TAUGHT
+from pipelines.run.learn.picture_folder import PictureFolder
 
 
 def shown(tmp_path: Path, **folders: int) -> list[Path]:
@@ -23,13 +23,12 @@ def test_pictures_of_one_folder_are_in_the_order_of_their_names(tmp_path):
     assert [int(path.stem) for path in found] == list(range(150))
 
 
-def test_halves_of_runs_of_neighbours_leave_no_folder_out(tmp_path):
+def test_neither_those_that_are_learnt_from_nor_the_others_leave_a_folder_out(tmp_path):
     found = shown(tmp_path, **{f"class{number:02}": 60 for number in range(20)})
     assert len(set(found)) == len(found) == 1200
     names = np.array([path.parent.name for path in found])
-    block = np.arange(len(found)) * BLOCKS // len(found) % 2
-    for half in (0, 1):
-        assert len(set(names[block == half])) == 20
+    first = int(len(found) * TAUGHT)
+    assert len(set(names[:first])) == len(set(names[first:])) == 20
 
 
 def test_of_small_folders_and_large_ones_no_picture_is_lost_and_neighbours_stay_in_order(tmp_path):
@@ -38,4 +37,3 @@ def test_of_small_folders_and_large_ones_no_picture_is_lost_and_neighbours_stay_
     for name in ("few", "many", "one"):
         numbers = [int(path.stem) for path in found if path.parent.name == name]
         assert numbers == sorted(numbers)
-    assert TURNS % BLOCKS == 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.architectures import Values
+from benchmarks.caches_parts.forms import Values
 
 HIDDEN = 16
 FALSE_POSITIVE = 4.0

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import composition
+from benchmarks.composition_parts.compose import compose
+from benchmarks.composition_parts.problem import Cache, Choice, CompositionProblem, allowed, effective_hits, expected
 from benchmarks.composition_parts.program import programmed
-from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, allowed, effective_hits, expected
 
 
 def instance(seed: int, overlapping: bool = False, memory: float = float("inf")) -> CompositionProblem:

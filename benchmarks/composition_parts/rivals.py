@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import WORTH, Choice, CompositionProblem, expected
+from benchmarks.composition_parts.compose import compose
+from benchmarks.composition_parts.problem import WORTH, Choice, CompositionProblem, expected
 
 
 @dataclass(frozen=True, slots=True)

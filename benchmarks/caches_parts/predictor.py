@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.architectures import Grid, Values, form
+from benchmarks.caches_parts.forms import Grid, Values, form
 from serving.common.tensors import softmax
 
 

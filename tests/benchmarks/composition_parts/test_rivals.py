@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cache_adapt.compose.problem import Cache, CompositionProblem
-from cache_adapt.compose.rivals import Rival, planned
+from benchmarks.composition_parts.problem import Cache, CompositionProblem
+from benchmarks.composition_parts.rivals import Rival, planned
 
 FP32 = CompositionProblem([2.0, 2.0, 2.0, 2.0], [Cache(2, "FC(128)", 0.6, 0.97, 0.2)], 0.97)
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.compose.problem import ROUNDING, Cache, Choice, CompositionProblem
+from benchmarks.composition_parts.problem import ROUNDING, Cache, Choice, CompositionProblem
 
 MOST_LABELS = 200_000
 """After so many the best choice so far is taken; 228 caches make some thousands."""
