@@ -23,7 +23,6 @@ class ProfileRequest:
 
     engines: Sequence[EngineName]
     precisions: Sequence[Precision]
-    ranks: Sequence[int]
     max_batch: int
     budget_s: float
     again: bool = False
@@ -58,9 +57,7 @@ def measure(
     """
     name = entry.card.name
     known = ProfiledModel(name)
-    variants = _here(
-        known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks), sizes_of(entry.card))
-    )
+    variants = _here(known, generate(name, wanted.engines, wanted.precisions, sizes_of(entry.card)))
     report("pictures", 0.0)
     pictures = gather(entry.card, data)
     max_batch = min(wanted.max_batch, entry.card.max_batch or wanted.max_batch)

@@ -7,7 +7,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 EXACT = "exact/"
-"""How the names of such nodes begin. Quantisation and factorisation leave them out."""
+"""How the names of such nodes begin. Quantisation leaves them out."""
 
 
 def is_exact(node: onnx.NodeProto) -> bool:

@@ -33,7 +33,6 @@ class FootprintRequest(msgspec.Struct, frozen=True):
     model: str
     engine: EngineName
     precision: Precision
-    rank: int | None
     max_batch: int | None
     path: str
     threads: int
@@ -59,7 +58,7 @@ class NoFootprint(msgspec.Struct, frozen=True, tag=True):
 def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s: float = LONGEST_S) -> Footprint:
     """Load a graph in a fresh process and run ``batch`` items; raises ModelError, SluiceError."""
     what = f"variant {variant.id!r}"
-    form = (variant.model, variant.engine, variant.precision, variant.rank, variant.max_batch)
+    form = (variant.model, variant.engine, variant.precision, variant.max_batch)
     with ChildProcess("serving.profiling.footprint", "the process that measures memory") as child:
         child.send(msgspec.json.encode(FootprintRequest(*form, str(model.absolute()), threads, batch)))
         try:
@@ -80,7 +79,7 @@ def main() -> None:
 
 
 def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
-    variant = Variant(asked.model, asked.engine, asked.precision, asked.rank, asked.max_batch)
+    variant = Variant(asked.model, asked.engine, asked.precision, max_batch=asked.max_batch)
     try:
         return measure(variant, Path(asked.path), asked.threads, asked.batch)
     except SluiceError as error:

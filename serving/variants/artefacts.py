@@ -1,6 +1,6 @@
 """The files that variants run from: built once, kept in a cache, and refused unless they are what was written.
 
-``CACHE/variants/<model>-<start of its identity>/`` holds ``int8.onnx``, ``fp32-rank4.onnx`` …, beside each a note of
+``CACHE/variants/<model>-<start of its identity>/`` holds ``int8.onnx``, ``fp32-size320.onnx`` …, beside each a note of
 its sha256, and the model's profiles.
 """
 
@@ -157,10 +157,6 @@ def _made(entry: Entry, variant: Variant, calibration: Calibration | None) -> on
     model = read_weights(entry.path, entry.card)
     if variant.size is not None:
         model = _resized(model, sized(entry.card, variant), variant)
-    if variant.rank is not None:
-        from serving.graphs.factorise import factorised
-
-        model = factorised(model, variant.rank)
     if variant.precision == "int8":
         from serving.graphs.quantise import quantised
 

@@ -1,6 +1,6 @@
 """Variants: the ways in which one registered network can be run (Romero et al., 2021, §2.1 and §3.2).
 
-A variant is engine × precision × factorised weights × input size × batch limit. A batch limit needs no artefact of its
+A variant is engine × precision × input size × batch limit. A batch limit needs no artefact of its
 own: the same file runs batches of any size, and a profile holds ℓ(b) for every b measured. So ``max_batch`` is a bound
 on which of those b may be used, by default all of them; variants that differ in nothing else share file and profile.
 
@@ -29,8 +29,6 @@ T = TypeVar("T", bound=str)
 
 EngineName = Literal["onnxruntime", "openvino"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
-RANKS = (2, 4, 8)
-"""Factorised weights of ranks n/2 … n/8 are what a catalogue looks at (Shen, 2019, §4.3.1)."""
 
 RUNS: dict[EngineName, tuple[Precision, ...]] = {
     "onnxruntime": ("fp32", "int8"),
@@ -39,7 +37,7 @@ RUNS: dict[EngineName, tuple[Precision, ...]] = {
 """The precisions of every engine."""
 
 _FORM = re.compile(
-    r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)(-rank(?P<rank>[1-9]\d*))?"
+    r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)"
     r"(-size(?P<size>[1-9]\d{0,3}))?(-batch(?P<batch>[1-9]\d*))?"
 )
 ON = " on "
@@ -56,8 +54,6 @@ class Variant:
     model: str
     engine: EngineName
     precision: Precision
-    rank: int | None = None
-    """Weights of n outputs are factorised to rank n / ``rank``; None: as they are."""
     size: int | None = None
     """Width of the input in pixels; None: as the card says. only detectors can take another."""
     max_batch: int | None = None
@@ -69,7 +65,7 @@ class Variant:
     def id(self) -> str:
         """Such as ``vehicle-type@openvino-int8`` or ``yolox-nano@onnxruntime-fp32-size320-batch8 on gpu``."""
         batch = "" if self.max_batch is None else f"-batch{self.max_batch}"
-        how = f"{self.engine}-{self.precision}{_rank(self.rank)}{_size(self.size)}{batch}"
+        how = f"{self.engine}-{self.precision}{_size(self.size)}{batch}"
         return f"{self.model}@{how}{_on(self.backend)}"
 
     @property
@@ -84,7 +80,7 @@ class Variant:
         Engines share files: bf16 is OpenVINO's way to run the fp32 one, and both run the same int8 one.
         """
         precision = "int8" if self.precision == "int8" else "fp32"
-        stem = f"{precision}{_rank(self.rank)}{_size(self.size)}"
+        stem = f"{precision}{_size(self.size)}"
         return None if stem == "fp32" else stem
 
 
@@ -114,22 +110,19 @@ def parse(name: str) -> Variant:
         return reference(served, backend)
     found = _FORM.fullmatch(served)
     if found is None:
-        raise ModelError(
-            f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-rankN][-sizeN][-batchN], as model@openvino-int8"
-        )
+        raise ModelError(f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-sizeN][-batchN], as model@openvino-int8")
     engine: EngineName = _known(name, "engine", found["engine"], ENGINES)
     precision: Precision = _known(name, "precision", found["precision"], PRECISIONS)
     if precision not in RUNS[engine]:
         raise ModelError(f"variant {name!r}: {engine} does not run {precision}, only {', '.join(RUNS[engine])}")
-    rank, size, batch = (_number(found[key]) for key in ("rank", "size", "batch"))
-    return Variant(found["model"], engine, precision, rank, size, batch, backend)
+    size, batch = (_number(found[key]) for key in ("size", "batch"))
+    return Variant(found["model"], engine, precision, size, batch, backend)
 
 
 def generate(
     model: str,
     engines: Iterable[EngineName] = ("onnxruntime", "openvino"),
     precisions: Iterable[Precision] = PRECISIONS,
-    ranks: Iterable[int | None] = (None, *RANKS),
     sizes: Iterable[int] = (),
 ) -> list[Variant]:
     """All variants of a model that these engines run, the reference first whether asked for or not.
@@ -139,8 +132,8 @@ def generate(
     engines, precisions = tuple(engines), tuple(precisions)
     first = reference(model)
     asked = (
-        Variant(model, engine, precision, rank)
-        for rank, engine, precision in product(ranks, engines, precisions)
+        Variant(model, engine, precision)
+        for engine, precision in product(engines, precisions)
         if precision in RUNS[engine]
     )
     smaller = (
@@ -153,10 +146,6 @@ def generate(
 
 def _on(backend: str | None) -> str:
     return "" if backend is None else f"{ON}{backend}"
-
-
-def _rank(rank: int | None) -> str:
-    return "" if rank is None else f"-rank{rank}"
 
 
 def _size(size: int | None) -> str:

@@ -44,19 +44,6 @@ class Words(click.ParamType):
         return words
 
 
-class Ranks(click.ParamType):
-    """Whole numbers above 1, joined by commas; or ``none``."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """The numbers, each once."""
-        parts = [] if value == "none" else value.split(",")
-        if not all(part.strip().isdigit() and int(part) > 1 for part in parts):
-            self.fail(f"{value!r} is neither 'none' nor numbers above 1 such as 2,4,8", param, ctx)
-        return tuple(dict.fromkeys(int(part) for part in parts))
-
-
 @click.command("profile")
 @click.argument("names", nargs=-1, required=True, metavar="MODEL…")
 @options.models
@@ -68,9 +55,6 @@ class Ranks(click.ParamType):
 )
 @click.option("--engines", type=Words(ENGINES), default=",".join(ENGINES), show_default=True)
 @click.option("--precisions", type=Words(PRECISIONS), default=",".join(PRECISIONS), show_default=True)
-@click.option(
-    "--ranks", type=Ranks(), default="2,4,8", show_default=True, help="Factorise weights to rank n/2 …; or none."
-)
 @click.option("--max-batch", type=click.IntRange(1, 1024), default=16, show_default=True)
 @click.option(
     "--budget-s",
@@ -85,7 +69,7 @@ class Ranks(click.ParamType):
 def command(
     names: Sequence[str], models: tuple[Path, ...], data: Path | None, plot: Path | None, as_json: bool, **given: Any
 ) -> None:
-    """Measure the variants of models on this machine: engines, precisions, factorised weights.
+    """Measure the variants of models on this machine: engines, precisions, input sizes.
 
     A dot marks those that no other beats in latency and quality at once. Profiles are kept, and reused until the
     machine, the engine, the model or the data change.

@@ -11,7 +11,7 @@ from serving.variants.profiles import Fingerprint, Profile, SegmentProfile, fing
 from serving.variants.variant import Variant
 
 HERE = Fingerprint("Some CPU avx2", 2, 24, "openvino 2026.4.1")
-VARIANT = Variant("m", "openvino", "int8", 2)
+VARIANT = Variant("m", "openvino", "int8")
 SHA = "a" * 64
 
 
@@ -37,14 +37,14 @@ def made(**changes: Any) -> Profile:
 
 def test_a_profile_is_read_as_it_was_stored(tmp_path: Path) -> None:
     path = store(made(), tmp_path)
-    assert path == path_of(tmp_path, VARIANT) == tmp_path / "openvino-int8-rank2.json"
+    assert path == path_of(tmp_path, VARIANT) == tmp_path / "openvino-int8.json"
     assert read(tmp_path, VARIANT) == made()
     assert made().max_batch == 4
 
 
 def test_a_batch_limit_has_the_profile_of_the_variant_without(tmp_path: Path) -> None:
     store(made(), tmp_path)
-    assert read(tmp_path, Variant("m", "openvino", "int8", 2, max_batch=2)) == made()
+    assert read(tmp_path, Variant("m", "openvino", "int8", max_batch=2)) == made()
 
 
 def test_nothing_measured_is_none(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_other_weights_make_a_profile_stale() -> None:
 )
 def test_what_is_no_profile_is_one_line(tmp_path: Path, content: bytes) -> None:
     path_of(tmp_path, VARIANT).write_bytes(content)
-    with pytest.raises(ModelError, match=r"openvino-int8-rank2.json: not a profile.*; measure it with: ") as caught:
+    with pytest.raises(ModelError, match=r"openvino-int8.json: not a profile.*; measure it with: ") as caught:
         read(tmp_path, VARIANT)
     assert "\n" not in str(caught.value)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from serving.common.precision import PRECISIONS
 from serving.errors import ModelError
-from serving.variants.variant import RANKS, RUNS, Variant, generate, parse, reference
+from serving.variants.variant import RUNS, Variant, generate, parse, reference
 
 variants = st.sampled_from(sorted(RUNS)).flatmap(
     lambda engine: st.builds(
@@ -14,7 +14,7 @@ variants = st.sampled_from(sorted(RUNS)).flatmap(
         model=st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True),
         engine=st.just(engine),
         precision=st.sampled_from(RUNS[engine]),
-        rank=st.none() | st.integers(1, 99),
+        size=st.none() | st.integers(1, 9999),
         max_batch=st.none() | st.integers(1, 99),
     )
 )
@@ -28,7 +28,7 @@ def test_an_id_says_everything(variant: Variant) -> None:
 def test_ids_as_people_read_them() -> None:
     assert reference("vehicle-type").id == "vehicle-type@onnxruntime-fp32"
     assert Variant("vehicle-type", "openvino", "int8").id == "vehicle-type@openvino-int8"
-    assert Variant("m", "onnxruntime", "fp32", 4, max_batch=8).id == "m@onnxruntime-fp32-rank4-batch8"
+    assert Variant("m", "onnxruntime", "fp32", max_batch=8).id == "m@onnxruntime-fp32-batch8"
     assert Variant("m", "openvino", "bf16", size=320).id == "m@openvino-bf16-size320"
     assert Variant("m", "openvino", "bf16", size=320).artefact == "fp32-size320"
 
@@ -42,8 +42,8 @@ def test_a_models_name_means_its_reference() -> None:
     [
         ("m@openvino", "must be MODEL@ENGINE-PRECISION"),
         ("m@openvino-fp32-size0", "must be MODEL@ENGINE-PRECISION"),
-        ("m@openvino-fp32-size320-rank2", "must be MODEL@ENGINE-PRECISION"),
-        ("m@openvino-int8-rank0", "must be MODEL@ENGINE-PRECISION"),
+        ("m@openvino-fp32-batch2-size320", "must be MODEL@ENGINE-PRECISION"),
+        ("m@openvino-int8-rank2", "must be MODEL@ENGINE-PRECISION"),
         ("@openvino-int8", "must be MODEL@ENGINE-PRECISION"),
         ("m@openvin-int8", "unknown engine 'openvin'; did you mean 'openvino'"),
         ("m@openvino-fp16", "unknown precision 'fp16'"),
@@ -58,26 +58,25 @@ def test_other_names_are_refused(name: str, problem: str) -> None:
 def test_generate_combines_what_engines_run_and_begins_with_the_reference() -> None:
     found = generate("m")
     assert found[0] == reference("m")
-    assert len(found) == len(set(found)) == (2 + 3) * (1 + len(RANKS))
-    assert {variant.id for variant in generate("m", ["openvino"], ["bf16"], [None, 2])} == {
+    assert len(found) == len(set(found)) == 2 + 3
+    assert {variant.id for variant in generate("m", ["openvino"], ["bf16"])} == {
         "m@onnxruntime-fp32",
         "m@openvino-bf16",
-        "m@openvino-bf16-rank2",
     }
 
 
 def test_other_sizes_keep_their_weights() -> None:
-    found = {variant.id for variant in generate("m", ["onnxruntime"], ["fp32", "int8"], [None], [320])}
+    found = {variant.id for variant in generate("m", ["onnxruntime"], ["fp32", "int8"], [320])}
     assert found == {"m@onnxruntime-fp32", "m@onnxruntime-int8", "m@onnxruntime-fp32-size320"}
 
 
 def test_a_batch_limit_shares_file_and_profile() -> None:
-    limited = Variant("m", "openvino", "int8", 2, max_batch=4)
-    assert limited.profiled == Variant("m", "openvino", "int8", 2)
-    assert limited.artefact == limited.profiled.artefact == "int8-rank2"
+    limited = Variant("m", "openvino", "int8", max_batch=4)
+    assert limited.profiled == Variant("m", "openvino", "int8")
+    assert limited.artefact == limited.profiled.artefact == "int8"
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_engines_share_files(precision: str) -> None:
-    stems = {variant.artefact for variant in generate("m", RUNS, PRECISIONS, [None]) if variant.precision == precision}
+    stems = {variant.artefact for variant in generate("m", RUNS, PRECISIONS) if variant.precision == precision}
     assert stems == {"int8" if precision == "int8" else None}

@@ -60,9 +60,9 @@ def rows(small: Entry, photos: Path, *arguments: str) -> Any:
 
 
 def test_variants_are_measured_kept_and_can_be_named(small: Entry, photos: Path, tmp_path: Path) -> None:
-    known = rows(small, photos, "--ranks", "4")
+    known = rows(small, photos)
     names = [row["variant"] for row in known["variants"]]
-    stems = ("fp32", "int8", "fp32-rank4", "int8-rank4")
+    stems = ("fp32", "int8")
     assert names == [f"small@onnxruntime-{stem}" for stem in stems]
     first = known["variants"][0]
     assert (first["agreement"], first["memory_bytes"], first["items"]) == (1.0, 3_000_000, 6)
@@ -76,58 +76,58 @@ def test_variants_are_measured_kept_and_can_be_named(small: Entry, photos: Path,
 
 
 def test_a_table_says_the_same(small: Entry, photos: Path) -> None:
-    shown = profile(small, photos, "--ranks", "none").stdout
+    shown = profile(small, photos).stdout
     assert "small: 6 items of photos" in shown
     assert "onnxruntime-int8" in shown
     assert "ℓ(1) ms" in shown
 
 
 def test_what_is_fresh_is_not_measured_again(small: Entry, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = rows(small, photos, "--ranks", "none")
+    before = rows(small, photos)
     monkeypatch.setattr("pipelines.measure.profile_models.Profiler", lambda *_: pytest.fail("measured again"))
-    after = rows(small, photos, "--ranks", "none")
+    after = rows(small, photos)
     assert after["reused"] == 2
     assert after["variants"] == before["variants"]
 
 
 def test_again_measures_again(small: Entry, photos: Path) -> None:
-    assert rows(small, photos, "--ranks", "none")["reused"] == 0
-    assert rows(small, photos, "--ranks", "none", "--again")["reused"] == 0
+    assert rows(small, photos)["reused"] == 0
+    assert rows(small, photos, "--again")["reused"] == 0
 
 
 def test_what_is_stale_is_measured_anew_and_says_why(small: Entry, photos: Path, tmp_path: Path) -> None:
-    rows(small, photos, "--ranks", "none")
+    rows(small, photos)
     kept = folder(tmp_path / "cache", small)
     was = read(kept, reference("small"))
     assert was is not None
     other = msgspec.structs.replace(was.fingerprint, processor="Another")
     store(msgspec.structs.replace(was, fingerprint=other), kept)
     (kept / "onnxruntime-int8.json").write_bytes(b"{")
-    result = profile(small, photos, "--ranks", "none")
+    result = profile(small, photos)
     assert f"fp32 is measured anew (processor: was Another, is {was.fingerprint.processor})" in result.stderr
     assert "onnxruntime-int8.json: not a profile" in result.stderr
-    assert rows(small, photos, "--ranks", "none")["reused"] == 2
+    assert rows(small, photos)["reused"] == 2
 
 
 def test_other_data_and_batches_are_measured_anew(small: Entry, photos: Path) -> None:
-    rows(small, photos, "--ranks", "none")
-    assert "max-batch: was 2, is 4" in profile(small, photos, "--ranks", "none", "--max-batch", "4").stderr
+    rows(small, photos)
+    assert "max-batch: was 2, is 4" in profile(small, photos, "--max-batch", "4").stderr
     (photos / "red" / "0.png").unlink()
-    assert "data: the pictures of photos have changed" in profile(small, photos, "--ranks", "none").stderr
+    assert "data: the pictures of photos have changed" in profile(small, photos).stderr
 
 
 def test_an_engine_that_is_not_installed_is_one_line(
     small: Entry, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipelines.measure.profile_models.installed", lambda engine: engine != "openvino")
-    result = profile(small, photos, "--engines", "onnxruntime,openvino", "--ranks", "none", "--precisions", "fp32")
+    result = profile(small, photos, "--engines", "onnxruntime,openvino", "--precisions", "fp32")
     assert result.stderr == (
         "openvino is not installed, its variants are skipped: pip install 'sluice-video[openvino]'\n"
     )
 
 
 def test_a_precision_that_the_engine_has_not_leaves_the_reference(small: Entry, photos: Path) -> None:
-    known = rows(small, photos, "--precisions", "bf16", "--ranks", "none")
+    known = rows(small, photos, "--precisions", "bf16")
     assert [row["variant"] for row in known["variants"]] == ["small@onnxruntime-fp32"]
 
 
@@ -136,23 +136,23 @@ def test_a_variant_that_cannot_be_built_is_skipped(small: Entry, photos: Path, m
         raise ModelError(f"model {name!r} cannot be quantised: no")
 
     monkeypatch.setattr("serving.graphs.quantise.quantised", refuse)
-    known = rows(small, photos, "--ranks", "none")
+    known = rows(small, photos)
     assert known["notes"] == ["small@onnxruntime-int8 is skipped: model 'small' cannot be quantised: no"]
     assert len(known["variants"]) == 1
 
 
 def test_the_cards_batch_limit_binds(tmp_path: Path, photos: Path) -> None:
     bounded = entry(tmp_path / "bounded", max_batch=1)
-    known = rows(bounded, photos, "--ranks", "none", "--precisions", "fp32")
+    known = rows(bounded, photos, "--precisions", "fp32")
     assert list(known["variants"][0]["latency_s"]) == ["1"]
 
 
 def test_the_plot_is_a_picture(small: Entry, photos: Path, tmp_path: Path) -> None:
     picture = tmp_path / "front.png"
-    profile(small, photos, "--ranks", "4", "--plot", str(picture))
+    profile(small, photos, "--plot", str(picture))
     assert cv2.imread(str(picture)).shape[1] > 500
     with pytest.raises(BadInput, match="cannot be written"):
-        profile(small, photos, "--ranks", "4", "--plot", str(tmp_path / "no" / "front.png"))
+        profile(small, photos, "--plot", str(tmp_path / "no" / "front.png"))
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,6 @@ def test_the_plot_is_a_picture(small: Entry, photos: Path, tmp_path: Path) -> No
     [
         (["--engines", "onnxruntme"], "unknown 'onnxruntme'; did you mean 'onnxruntime'"),
         (["--precisions", "fp16"], "unknown 'fp16'"),
-        (["--ranks", "1"], "'1' is neither 'none' nor numbers above 1"),
-        (["--ranks", "half"], "'half' is neither"),
         (["--max-batch", "0"], "--max-batch"),
     ],
 )
