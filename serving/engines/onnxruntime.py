@@ -20,7 +20,6 @@ from serving.engines.chain import SegmentChain
 from serving.engines.execution_device import CPU, opened, providers
 from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
-from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError
 
 with silent():
@@ -54,8 +53,7 @@ class OnnxRuntimeEngine(SegmentChain):
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
         self._threads, self._providers = threads, providers(precision)
-        self._on_cpu = [name for name, _ in self._providers] == [CPU]
-        self._may_cut = precision == "fp32" and self._on_cpu
+        self._may_cut = precision == "fp32" and [name for name, _ in self._providers] == [CPU]
         self._optimised = False
 
     def load(self, segments: Sequence[bytes]) -> None:
@@ -68,8 +66,6 @@ class OnnxRuntimeEngine(SegmentChain):
         options = session_options(self._threads)
         if self._optimised:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        elif self._on_cpu:
-            segment = with_pooled_input(segment)
         return OnnxRuntimeSegment(opened(self._name, segment, options, self._providers))
 
     @contextmanager
