@@ -219,7 +219,7 @@ SAID = {
         f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(windows.WINDOW_BYTES)} for each node and network, "
         f"or for each stream of them; {mib(windows.WINDOWS_BYTES)} in all, {windows.MOST_WINDOWS} of these* |",
-        f"| *{jobs.MOST_TARGETS}, with {jobs.MOST_REPORTS} reports of streams in all* |",
+        f"| artefacts that `sluice adapt` trains | *{jobs.MOST_TARGETS}* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
         f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
@@ -326,7 +326,7 @@ SAID = {
         f"{COUNTS[round(1 / send_rate.PER_S)]} seconds",
         f"{2 * adaptation.MOST_DIMS / 1024:.0f} KiB each at most, "
         f"{2 * adaptation.MOST_DIMS * send_rate.PER_S * 3600 / 1e6:.0f} MB an hour",
-        f"then, every {link.REPEATED_S:.0f} s, how they do",
+        f"and again every {link.REPEATED_S:.0f} s",
         "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
         f"else every {triggers.PERIOD_S // 60} minutes",
         f"{'Never twice within a minute' if triggers.PAUSE_S == 60 else '?'}, and never\n  "

@@ -19,7 +19,7 @@ from benchmarks.exit_parts.recorded import RecordedEngine, picture
 from benchmarks.harness import Row
 from benchmarks.weg_parts.cifar_models import LARGE
 from cache_adapt.adaptation.jobs import Adaptation
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from cache_adapt.audit.state import Rule
@@ -72,7 +72,7 @@ class Maker:
     """Makes exits in the time of the stream, at once: an ``Elsewhere``."""
 
     def __init__(self) -> None:
-        self._adaptation = Adaptation([ExitsKind(_answered)], unlimited(), ACCURACY)
+        self._adaptation = Adaptation(ExitsKind(_answered), unlimited())
         self.now_s = 0.0
         self.made = 0
         """Versions so far."""
@@ -82,9 +82,9 @@ class Maker:
         samples = [Sample(self.now_s, label, row) for label, row in numbers(labels, features)]
         self._adaptation.add(subject, stream, samples, self.now_s)
 
-    def want(self, target: Target, report: Report) -> None:
+    def want(self, target: Target, stream: str) -> None:
         """See ``Elsewhere``."""
-        why_not = self._adaptation.wanted(target, report, self.now_s)
+        why_not = self._adaptation.wanted(target, self.now_s)
         if why_not is not None:
             raise SluiceError(why_not)
 

@@ -1,7 +1,7 @@
 """Training anew what shortcuts have learnt, on samples of what cameras show now (Balasubramanian et al., 2021, §5.3):
 which samples are kept, when it is time, and whether something new is better than what is in use. What is trained is a
-matter of others: a kind of artefact registers as a ``Trainable``.
+matter of others: an artefact is of a kind, a ``Trainable``.
 
 Read in this order: ``targets``, ``window``, ``windows``, ``triggers``, ``versions``, ``updates``, ``trainable``,
-``gain``, ``target_state``, ``jobs``, ``elsewhere``, ``here``, ``send_rate``.
+``target_state``, ``jobs``, ``elsewhere``, ``here``, ``send_rate``.
 """

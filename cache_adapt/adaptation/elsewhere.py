@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 
 
@@ -22,8 +22,11 @@ class Elsewhere(Protocol):
         """
         ...
 
-    def want(self, target: Target, report: Report) -> None:
-        """Want something, or go on wanting it; to be called again every few minutes at least."""
+    def want(self, target: Target, stream: str) -> None:
+        """Want something for a stream, or go on wanting it; to be called again every few minutes at least.
+
+        ValueError where the target is another stream's.
+        """
         ...
 
     def newest(self, target: Target) -> Update | None:

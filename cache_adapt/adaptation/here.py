@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.jobs import Adaptation
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from learning.features import numbers
@@ -41,22 +41,15 @@ class Here:
         if samples:
             self._adaptation.add(subject, stream, samples, now_s)
 
-    def want(self, target: Target, report: Report) -> None:
-        target.subject.check(report.stream)
-        why_not = self._adaptation.wanted(target, report, self._now_s())
+    def want(self, target: Target, stream: str) -> None:
+        target.subject.check(stream)
+        why_not = self._adaptation.wanted(target, self._now_s())
         if why_not is not None and why_not != self._refused:
             self._refused = why_not
             log.warning("node %s: nothing is trained: %s", target.subject.node, why_not)
 
     def newest(self, target: Target) -> Update | None:
         return self._adaptation.newest(target.key)
-
-    def resume(self, target: Target, update: Update) -> None:
-        """Go on from a version that was made before, from a recording or where the stream was: it becomes the newest.
-
-        Only what is better takes its place; what cannot be used is made anew.
-        """
-        self._adaptation.published(target.key, update.version, update.data, self._now_s())
 
     async def run(self) -> None:
         """Train until this is cancelled; what a kind raises is logged, and costs that training alone."""

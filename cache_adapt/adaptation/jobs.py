@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from numpy.random import default_rng
 
-from cache_adapt.adaptation.gain import why_not_published
 from cache_adapt.adaptation.target_state import Artefact, DueTraining, TargetState
-from cache_adapt.adaptation.targets import Report, Subject, Target, pooled
-from cache_adapt.adaptation.trainable import Judgement, Paid, Trainable
+from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainable import Paid, Trainable
 from cache_adapt.adaptation.triggers import History, Reason, why_train
 from cache_adapt.adaptation.updates import Update, Updates
-from cache_adapt.adaptation.versions import digest, next_version
+from cache_adapt.adaptation.versions import digest, next_version, why_not_published
 from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample
 from cache_adapt.adaptation.windows import WINDOWS_BYTES, SampleWindows
 from learning.budget import Budget
@@ -25,8 +24,6 @@ from serving.errors import ModelError, SluiceError
 log = logging.getLogger(__name__)
 
 MOST_TARGETS = 512
-MOST_REPORTS = 4000
-"""Reports of streams on targets, all together."""
 KEPT_BYTES = 32 << 20
 """For the versions in use of all targets."""
 WANTED_S = 600.0
@@ -40,12 +37,9 @@ FIRST_GUESS_S = 0.3
 class Adaptation:
     """Everything that is known of samples and targets; it can be collected anew from the topics within a window."""
 
-    def __init__(
-        self, kinds: Iterable[Trainable], budget: Budget, agreement: float = 0.0, window_bytes: int = WINDOWS_BYTES
-    ) -> None:
-        """``budget``: of trainings; ``agreement``: the query's ``accuracy``; ``window_bytes``: for all samples."""
-        self._kinds = {kind.kind: kind for kind in kinds}
-        self._budget, self._agreement = budget, agreement
+    def __init__(self, kind: Trainable, budget: Budget, window_bytes: int = WINDOWS_BYTES) -> None:
+        """``budget``: of trainings; ``window_bytes``: for all samples."""
+        self._kind, self._budget = kind, budget
         self._windows = SampleWindows(window_bytes)
         self._states: OrderedDict[Target, TargetState] = OrderedDict()
         self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
@@ -56,26 +50,21 @@ class Adaptation:
         self._windows.add(subject, stream, samples, now_s)
 
     def why_foreign(self, subject: Subject) -> str | None:
-        """Why no kind trains on samples of this network; None where one does."""
-        found = [kind.why_foreign(subject) for kind in self._kinds.values()]
-        return None if None in found else found[0]
+        """Why nothing is trained on samples of this network; None where something is."""
+        return self._kind.why_foreign(subject)
 
-    def wanted(self, target: Target, report: Report, now_s: float) -> str | None:
+    def wanted(self, target: Target, now_s: float) -> str | None:
         """Note that a worker wants something; returns why it cannot be had, None where it can."""
         state = self._states.get(target)
         if state is None:
-            kind = self._kinds.get(target.kind)
-            why_not = f"nothing of the kind {target.kind!r} is trained here" if kind is None else kind.why_not(target)
+            why_not = self._kind.why_not(target)
+            if target.kind != self._kind.kind:
+                why_not = f"{self._kind.kind} are trained here, no {target.kind!r}"
             if why_not is not None:
                 return why_not
             state = self._begin(target, now_s)
         state.wanted_at_s = now_s
         self._states.move_to_end(target)
-        is_new = report.stream not in state.reports
-        state.reports[report.stream] = report
-        state.reports.move_to_end(report.stream)
-        while is_new and self.reports > MOST_REPORTS:
-            max(self._states.values(), key=lambda each: len(each.reports)).reports.popitem(last=False)
         return None
 
     def published(self, key: str, version: int, data: bytes, now_s: float) -> None:
@@ -109,7 +98,6 @@ class Adaptation:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""
         state, took, artefact = self._states[due.target], ThreadTime(), None
         samples = self._windows.of(due.target.subject).seen
-        mix = pooled(state.reports.values(), state.version).mix
         reserved_s = self._training_s if self._budget.reserve(self._training_s) else 0.0
 
         def paid(processor_s: float) -> None:
@@ -120,7 +108,7 @@ class Adaptation:
         finally:
             self._training_s = took.seconds
             self._budget.pay("training", reserved_s, took.seconds)
-            state.history.tried(now_s(), samples, mix, gained=artefact is not None)
+            state.history.tried(now_s(), samples, gained=artefact is not None)
         return artefact
 
     def tidy(self, now_s: float) -> None:
@@ -136,10 +124,6 @@ class Adaptation:
     @property
     def targets(self) -> int:
         return len(self._states)
-
-    @property
-    def reports(self) -> int:
-        return sum(len(state.reports) for state in self._states.values())
 
     @property
     def kept_bytes(self) -> int:
@@ -159,19 +143,18 @@ class Adaptation:
 
     def _why(self, target: Target, state: TargetState, now_s: float) -> Reason | None:
         window = self._windows.of(target.subject)
-        if len(window) < self._kinds[target.kind].least_samples or now_s - state.wanted_at_s > WANTED_S:
+        if len(window) < self._kind.least_samples or now_s - state.wanted_at_s > WANTED_S:
             return None
-        seen = pooled(state.reports.values(), state.version)
-        return why_train(state.history, now_s, window.seen, seen, self._agreement)
+        return why_train(state.history, now_s, window.seen)
 
     async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime, paid: Paid) -> Artefact | None:
         target, state = due.target, self._states[due.target]
-        kind, version = self._kinds[target.kind], next_version(state.version, now_s)
+        kind, version = self._kind, next_version(state.version, now_s)
         samples = self._windows.of(target.subject).copy()
         rows, held = await in_thread(took.of(partial(samples.split, now_s, TRAINED_ROWS, default_rng(version))))
         where = f"{_where(target.subject)}, {target.kind} ({due.reason})"
         try:
-            made = await kind.train(target, rows, version, paid)
+            made = await kind.train(target, rows, paid)
             in_use = self._versions.get(state.key) if state.in_use else None
             compare = partial(_why_not_better, kind, target, (made.data, in_use.data if in_use else b""), held)
             why_not = await in_thread(took.of(compare))
@@ -188,7 +171,7 @@ class Adaptation:
         """Go on from a version that is there; what cannot be used is made anew, under a higher number."""
         known = digest(found.data)
         if known != state.made:
-            if _judged(self._kinds[target.kind], target, found.data, NO_ROWS) is None:
+            if _judged(self._kind, target, found.data, NO_ROWS) is None:
                 known, state.history = "", History()
             elif known != state.in_use:
                 state.history = History(tried_at_s=now_s, served=True)
@@ -199,8 +182,8 @@ def _where(subject: Subject) -> str:
     return f"stream {subject.stream}, node {subject.node}" if subject.stream else f"node {subject.node}"
 
 
-def _judged(kind: Trainable, target: Target, data: bytes, held: Rows) -> Judgement | None:
-    """How a version in use does; None where it cannot be used."""
+def _judged(kind: Trainable, target: Target, data: bytes, held: Rows) -> float | None:
+    """The worth of a version in use; None where it cannot be used."""
     try:
         return kind.judge(target, data, held)
     except ModelError:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from cache_adapt.adaptation.targets import Report, Target
+from cache_adapt.adaptation.targets import Target
 from cache_adapt.adaptation.triggers import History, Reason
 
 
@@ -21,7 +20,6 @@ class TargetState:
     """The digest of the version in use; empty where there is none that can be used."""
     made: str = ""
     """The digest of the last one that was trained here."""
-    reports: OrderedDict[str, Report] = field(default_factory=OrderedDict)
 
 
 @dataclass(frozen=True, slots=True)

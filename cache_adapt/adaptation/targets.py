@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-
-from cache_adapt.adaptation.triggers import VersionUse
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +20,7 @@ class Subject:
     """The only stream whose samples are trained on; empty: those of all streams together."""
 
     def check(self, stream: str) -> None:
-        """Raise ValueError where a sample or a report of this stream cannot be about it."""
+        """Raise ValueError where a sample or a wish of this stream cannot be about it."""
         if self.stream not in ("", stream):
             raise ValueError(f"stream {stream!r} has nothing to say of what is of stream {self.stream!r} alone")
 
@@ -47,32 +43,5 @@ class Target:
         return f"{self.subject.node}/{self.kind}/{hashlib.sha256(told + self.spec).hexdigest()[:32]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A worker's figures of a target when it asks for it, again and again as long as it is wanted."""
-
-    stream: str
-    version: int = 0
-    """The version in use there; 0: none."""
-    seen: VersionUse = field(default_factory=VersionUse)
-    """The use of this version."""
-
-
 def vars_of(subject: Subject) -> tuple[str, ...]:
     return subject.node, subject.network, subject.network_identity, subject.labels, subject.stream
-
-
-def pooled(reports: Iterable[Report], version: int) -> VersionUse:
-    """The figures of all streams together; figures of other versions than this one do not count, their classes do."""
-    mix: Counter[int] = Counter()
-    asked = answered = audits = agreed = 0
-    expected = 0.0
-    for report in reports:
-        mix.update(report.seen.mix)
-        if report.version == version:
-            asked += report.seen.asked
-            answered += report.seen.answered
-            expected += report.seen.expected
-            audits += report.seen.audits
-            agreed += report.seen.agreed
-    return VersionUse(asked, answered, expected, audits, agreed, mix)

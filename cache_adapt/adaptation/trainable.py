@@ -23,18 +23,8 @@ class MadeArtefact:
     """A description in a few words for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The worth of an artefact on samples that it was not trained on."""
-
-    worth: float
-    """0…1, by the measure of its kind, such as the share of objects that it answers rightly."""
-    why_not: str | None = None
-    """Why it must not be used, in a few words; None where the samples do not show that."""
-
-
 class Trainable(Protocol):
-    """One kind of artefact. A kind registers by being handed to ``Adaptation``."""
+    """The kind of artefact that an ``Adaptation`` makes."""
 
     @property
     def kind(self) -> str:
@@ -54,15 +44,15 @@ class Trainable(Protocol):
         """Why a target, which is not trusted, cannot be trained; None where it can."""
         ...
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         """Train on samples, oldest first, perhaps none, and on the kind's validation set; SluiceError where it fails.
 
         Not in this process's threads. ``paid`` is called whether it succeeds or not.
         """
         ...
 
-    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
-        """Say how an artefact does on recent samples, of none of which it is only checked; ModelError if it is damaged.
+    def judge(self, target: Target, data: bytes, held: Rows) -> float:
+        """The worth of an artefact, 0…1, by recent samples, of none of which it is only checked; ModelError if damaged.
 
         Called in a thread where there are samples.
         """

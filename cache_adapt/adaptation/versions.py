@@ -1,4 +1,4 @@
-"""Versions of an artefact: they only ascend, and each is known by its hash. Pure.
+"""Versions of an artefact: they only ascend, each is known by its hash, and each is better than the one before. Pure.
 
 A version is the second in which it was made, or one more than the last: so it also ascends over a restart that has
 forgotten everything, and nobody can take a number from which there is no way up.
@@ -11,6 +11,10 @@ from typing import Literal
 
 AHEAD_S = 3600
 """A version may be so many seconds ahead of a reader's clock."""
+
+LEAST_HELD = 20
+"""Fewest samples held back that may decide for an exchange. Workers go on with the version in use until they have heard
+that the new one spares much more (``heard_exits``)."""
 
 Refusal = Literal["stale", "from the future", "damaged", "too large"]
 
@@ -41,3 +45,19 @@ def why_refused(data: bytes, sha256: str, version: int, known: int, now_s: float
     if len(data) > LARGEST_BYTES:
         return "too large"
     return None if digest(data) == sha256 else "damaged"
+
+
+def why_not_published(data: bytes, new: float, current: float | None, held: int) -> str | None:
+    """Why a new artefact is not published; None where it is. ``held``: number of samples that both were judged by.
+
+    ``new``, ``current``: their worth on these; ``current`` is None where there is no version in use.
+    """
+    if len(data) > LARGEST_BYTES:
+        return f"it takes {len(data)} bytes, more than {LARGEST_BYTES}"
+    if current is None:
+        return None
+    if held < LEAST_HELD:
+        return f"{held} samples that were held back are too few to exchange the version in use"
+    if new > current:
+        return None
+    return f"by {held} samples that were held back it is worth {new:.0%}, the version in use {current:.0%}"

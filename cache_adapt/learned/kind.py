@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.job import ExitsAnswer, ExitsJob
@@ -85,8 +85,8 @@ class ExitsKind:
             return "it is for other words, or another least confidence: give both the same query and models"
         return None
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
-        """See ``Trainable``; a process of its own fits. Equal samples give equal exits, whatever the ``seed``."""
+    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
+        """See ``Trainable``; a process of its own fits. Equal samples give equal exits."""
         spec, subject = decode(target.spec, ExitsSpec), target.subject
         job = partial(_encoded, subject.network, subject.network_identity, spec, rows)
         seconds = FIRST_S
@@ -101,19 +101,19 @@ class ExitsKind:
             raise ModelError(answer.error)
         return MadeArtefact(answer.artefact, f"exits at {len(spec.cuts)} cuts")
 
-    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+    def judge(self, target: Target, data: bytes, held: Rows) -> float:
         """See ``Trainable``: worth is the mean score of all exits; see ``LearnedExit.score``."""
         spec, artefact = decode(target.spec, ExitsSpec), ExitArtefact.from_bytes(data)
         why = spec.why_unfit(artefact.card, target.subject.network_identity)
         if why is not None:
             raise ModelError(f"learned exits are {why}")
         if not len(held):
-            return Judgement(0.0)
+            return 0.0
         rows = spec.layout.unpacked(held.features, held.labels)
         places = [next(n for n, cut in enumerate(spec.cuts) if cut.tensor == each) for each in artefact.tensors]
         taps = [rows.taps[place] for place in places]
         scores = [each.score(tap, rows.words) for each, tap in zip(artefact.exits, taps, strict=True)]
-        return Judgement(float(np.average(np.mean(scores, axis=0), weights=rows.weights)))
+        return float(np.average(np.mean(scores, axis=0), weights=rows.weights))
 
 
 def _encoded(model: str, identity: str, spec: ExitsSpec, rows: Rows) -> bytes:

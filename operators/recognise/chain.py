@@ -83,8 +83,8 @@ class Chain:
         """``objects``: the node answers for tracks; None: every look is an answer."""
         self.node, self._networks, self._recogniser, self._objects = node, networks, networks.recogniser, objects
         self._rule, self._listeners = terms.rule, terms.listeners
-        shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
-        self._shortcuts = {each.key: each for each in shortcuts}
+        self._kinds = {each.key: each for each in networks.kinds}
+        self._shortcuts: dict[str, Shortcut] = {**self._kinds, **{each.key: each for each in networks.variants}}
         second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
         self._exits, self._through = None, None
@@ -137,7 +137,7 @@ class Chain:
                 self._listeners.observer.shortcut_answered(stream.name, self.node, kind, given[kind])
         if self._networks.specialised is not None:
             head = given["specialised"]
-            asked = self._networks.specialised.in_use(stream.name) is not None
+            asked = self._networks.specialised.of(stream.name).in_use is not None
             stream.count(**{"fallback" if asked else "oracle": len(regions) - head}, head=head)
         return NodeAnswer((), looked.decision, looked.declined), regions
 
@@ -262,18 +262,25 @@ class Chain:
         self._auditor.end(stream)
 
     def _on_outcome(self, stream: NodeStream, outcome: AuditOutcome) -> None:
-        """Report the outcome to the shortcut that had answered."""
+        """Tell observers of an outcome, and WEG."""
         shortcut = self._shortcuts[outcome.key]
         self._listeners.observer.audit_done(stream.name, self.node, shortcut.kind, outcome.agrees)
         if (evidence := outcome.evidence) is not None:
             found = disagreement(self._audited(shortcut), outcome, evidence, stream.at_s)
             self._listeners.observer.audit_disagreed(found, evidence.picture)
         if self._streams.is_here(stream.name, stream):
-            shortcut.audited(outcome)
-            if shortcut.kind == "specialised" and stream.timeline is not None:
-                agreement = stream.audits.of(outcome.key).estimate().sequential
-                stream.timeline.agreed(stream.at_s, agreement.low, agreement.high)
+            self._tell_weg(stream, outcome)
         self._announce(stream)
+
+    def _tell_weg(self, stream: NodeStream, outcome: AuditOutcome) -> None:
+        """Tell WEG, and the timeline, of an audit of the stream's own exits."""
+        specialised = self._networks.specialised
+        if specialised is None or outcome.key != specialised.key:
+            return
+        specialised.of(stream.name).audited(outcome.number, outcome.agrees)
+        if stream.timeline is not None:
+            agreement = stream.audits.of(outcome.key).estimate().sequential
+            stream.timeline.agreed(stream.at_s, agreement.low, agreement.high)
 
     def _announce(self, stream: NodeStream) -> None:
         """Log each audit that has changed its phase, once."""
@@ -281,8 +288,8 @@ class Chain:
             where = self._where(stream.name)
             if audit.phase == "off":
                 log.warning("%s: the oracle answers: %s %s", where, key, audit.state.last_switch_offs[-1].reason)
-                if self._streams.is_here(stream.name, stream):
-                    self._shortcuts[key].barred(stream.name)
+                if key in self._kinds and self._streams.is_here(stream.name, stream):
+                    self._kinds[key].of(stream.name).barred()
             elif audit.phase == "trusted":
                 audits, low = audit.estimate().audits, audit.estimate().sequential.low
                 log.info("%s: %s answers: %d audits show at least %.3f", where, key, audits, low)
@@ -296,7 +303,7 @@ class Chain:
         found = []
         for key, shortcut in self._shortcuts.items():
             audit = stream.audits.opened.get(key)
-            silent = shortcut.why_silent(stream.name)
+            silent = self._kinds[key].why_silent(stream.name) if key in self._kinds else None
             if audit is not None and self._is_told(shortcut, stream, audit, silent):
                 found.append(self._plan(shortcut, stream, audit, silent))
         return found
@@ -312,7 +319,7 @@ class Chain:
         if shortcut.kind == "specialised" and stream.standing is not None and stream.timeline is not None:
             return msgspec.structs.replace(plan, specialization=specialization(stream.timeline, stream.standing))
         if self._networks.releases and self._networks.shared is not None:
-            early_s = round(self._networks.shared.account(stream.name).seconds.early, 3)
+            early_s = round(self._networks.shared.of(stream.name).account.seconds.early, 3)
             plan = msgspec.structs.replace(plan, early_s=early_s)
         return msgspec.structs.replace(plan, reason=silent)
 

@@ -34,14 +34,14 @@ class AuditOutcome:
     agrees: bool
     lost: bool | None
     """Whether the oracle has named the object and the shortcut has not, or otherwise; None: the oracle gave no name."""
-    token: object
-    """The number of what has answered."""
+    number: int
+    """The number of the exits that have answered."""
     evidence: Evidence | None = None
     """None where both agree."""
 
 
 class Shortcut(Protocol):
-    """May answer in the oracle's place, on all streams of a node. Called on the event loop."""
+    """May answer in the oracle's place, on all streams of a node."""
 
     @property
     def kind(self) -> ShortcutKind:
@@ -56,20 +56,4 @@ class Shortcut(Protocol):
     @property
     def models(self) -> Sequence[str]:
         """The names of the models that may answer."""
-        ...
-
-    def edition(self, stream: str) -> int | None:
-        """The number of what would answer now: what has been exchanged has to prove itself anew; None: nothing."""
-        ...
-
-    def audited(self, outcome: AuditOutcome) -> None:
-        """Take the outcome for an answer of its own."""
-        ...
-
-    def barred(self, stream: str) -> None:
-        """Note that the audit does not let it answer any longer."""
-        ...
-
-    def why_silent(self, stream: str) -> str | None:
-        """Why it does not answer, in one sentence, where that is known."""
         ...

@@ -9,7 +9,6 @@ from dataclasses import replace
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcut import AuditOutcome
 from operators.wire.schema import ShortcutKind
 from serving.errors import ModelError, OutOfService
 
@@ -47,15 +46,3 @@ class VariantShortcut:
             log.warning("%s does not answer, others do in its place: %s", self.model, error)
             return False
         return True
-
-    def edition(self, stream: str) -> int | None:
-        return 0
-
-    def audited(self, outcome: AuditOutcome) -> None:
-        return
-
-    def barred(self, stream: str) -> None:
-        return
-
-    def why_silent(self, stream: str) -> str | None:
-        return None

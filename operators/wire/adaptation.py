@@ -93,16 +93,13 @@ class Wish(msgspec.Struct, kw_only=True, frozen=True):
     one_stream: bool = False
     """Whether it is to be trained on samples of this stream alone, and else on those of all streams together."""
     version: Seq = 0
-    """The version in use; 0: none."""
+    """This and what follows was told by earlier workers; nobody reads it."""
     asked: Count = 0
-    """Objects that this version was asked about on the stream."""
     answered: Count = 0
     expected: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
-    """Objects that it was expected to answer for."""
     audits: Count = 0
     agreed: Count = 0
     mix: Annotated[list[ClassCount], Meta(max_length=MOST_CLASSES)] = []
-    """The classes of the stream's latest objects, by any answer."""
 
     def __post_init__(self) -> None:
         bounds.check(self.at)

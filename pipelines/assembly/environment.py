@@ -51,19 +51,17 @@ class Learning:
 
 
 @asynccontextmanager
-async def learning(
-    known: Catalogue, budget: Budget, accuracy: float, elsewhere: Elsewhere | None = None
-) -> AsyncIterator[Learning]:
+async def learning(known: Catalogue, budget: Budget, elsewhere: Elsewhere | None = None) -> AsyncIterator[Learning]:
     """Provide it while the block runs; at its end nothing is made any more."""
     async with AsyncExitStack() as stack:
-        found = Learning(known, partial(_here, stack, budget, accuracy), elsewhere)
+        found = Learning(known, partial(_here, stack, budget), elsewhere)
         try:
             yield found
         finally:
             await found.close()
 
 
-def _here(stack: AsyncExitStack, budget: Budget, accuracy: float) -> Here:
+def _here(stack: AsyncExitStack, budget: Budget) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
     from cache_adapt.adaptation.here import Here
     from cache_adapt.adaptation.jobs import Adaptation
@@ -73,7 +71,7 @@ def _here(stack: AsyncExitStack, budget: Budget, accuracy: float) -> Here:
 
     runner = JobRunner(CHILD, NAME)
     stack.push_async_callback(runner.close)
-    return Here(Adaptation([ExitsKind(runner.run)], budget, accuracy))
+    return Here(Adaptation(ExitsKind(runner.run), budget))
 
 
 @dataclass(frozen=True)

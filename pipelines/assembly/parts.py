@@ -177,7 +177,7 @@ async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
     rule = setting.rule or Rule(query.accuracy)
     budget = Budget.beside(query.learning.budget, time.process_time)
     if query.takes_exits:
-        async with learning(wanted.catalogue, budget, query.accuracy, setting.elsewhere) as found:
+        async with learning(wanted.catalogue, budget, setting.elsewhere) as found:
             yield Audits(shortcuts, rule, found, budget)
         return
     yield Audits(shortcuts, rule, budget=budget) if any(map(_is_audited, specs)) else None

@@ -52,4 +52,4 @@ def command(
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
     networks = adapted(opened.dag, opened.catalogue)
-    asyncio.run(adapt(config, networks, wanted.accuracy, wanted.learning.budget, listening))
+    asyncio.run(adapt(config, networks, wanted.learning.budget, listening))

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from kafka import KafkaProducer
 
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
@@ -89,7 +89,7 @@ class Place:
         async with running(link, self.settings, self.topics, 30):
             if samples:
                 link.offer(self.subject, "gate", known.words.tolist(), packed)
-            link.want(target, Report("gate"))
+            link.want(target, "gate")
             async with asyncio.timeout(180):
                 while (update := link.newest(target)) is None:
                     assert all(each.process.poll() is None for each in processes), processes[0].errors
@@ -175,8 +175,8 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
         samples_letter(replace(good, subject=replace(place.subject, node="nowhere")), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, network_identity="0" * 64)), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, labels="0" * 64)), 1e9),
-        wish_letter("street", replace(place.target, kind="virus"), Report("gate"), 1e9),
-        wish_letter("street", replace(place.target, spec=b'{"cuts": [-1]}'), Report("gate"), 1e9),
+        wish_letter("street", replace(place.target, kind="virus"), "gate", 1e9),
+        wish_letter("street", replace(place.target, spec=b'{"cuts": [-1]}'), "gate", 1e9),
     ):
         place.send("samples", letter.key, letter.value, *letter.headers)
     (sound,) = samples_letter(good, 1e9).headers

@@ -213,7 +213,7 @@ class Auditor:
             possible = trial is not None or (room and trials.has_room)
             ticket = audit.by_shortcut(float(trial is None), possible)
             if trial is not None:
-                trial.ticket, trial.token = ticket, look.number
+                trial.ticket, trial.number = ticket, look.number
         return None if trial is None else LookAudit(stream, key, shadow, trials, trial)
 
     def _both(self, look: AuditedLook) -> BothAnswers:
@@ -254,7 +254,7 @@ class Auditor:
         said, reference = (Look(each, self._recogniser.certainty(each), both.weight) for each in answers)
         trial.looked(said, reference, both.whole)
         if trial.shadow and trial.ticket is None and both.said is not None:
-            trial.ticket, trial.token = audit.stream.audits.of(trial.key).in_shadow(), both.number
+            trial.ticket, trial.number = audit.stream.audits.of(trial.key).in_shadow(), both.number
         words = {(each.label, self._recogniser.accepted(each).label) for each in answers}
         if trial.crop is None and len(words) > 1:
             trial.crop = picture()
@@ -269,10 +269,10 @@ class Auditor:
                 continue
             said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
             found = ComparedAnswers(said, reference, trial.shadow, self._recogniser.nameless, track, trial.crop)
-            self._tell(stream, trial.key, trial.ticket, found, trial.token)
+            self._tell(stream, trial.key, trial.ticket, found, trial.number)
 
-    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, token: object) -> None:
-        outcome = found.outcome(stream.name, key, token)
+    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, number: int) -> None:
+        outcome = found.outcome(stream.name, key, number)
         stream.audits.of(key).tell(ticket, outcome.agrees, outcome.lost)
         self._on_outcome(stream, outcome)
 

@@ -31,14 +31,14 @@ class ComparedAnswers:
         both = {self.said.label, self.reference.label}
         return len(both) == 1 or both <= self.nameless
 
-    def outcome(self, stream: str, key: str, token: object) -> AuditOutcome:
+    def outcome(self, stream: str, key: str, number: int) -> AuditOutcome:
         """Describe the result for those who hear of it."""
         lost = None if self.reference.label in self.nameless else not self.agrees
         evidence = None
         if not self.agrees:
             both = _finding(self.said), _finding(self.reference)
             evidence = Evidence(*both, self.picture, self.shadow, self.track)
-        return AuditOutcome(stream, key, self.agrees, lost, token, evidence)
+        return AuditOutcome(stream, key, self.agrees, lost, number, evidence)
 
 
 def _finding(said: Attribute) -> Finding:

@@ -34,8 +34,8 @@ class Trial:
     """Whether they are of looks at the whole object."""
     ticket: Ticket | None = None
     """The draw; None as long as the shortcut has answered no look."""
-    token: object = None
-    """The shortcut's note of how it answered first."""
+    number: int = 0
+    """The number of the exits that answered first."""
     pending: int = 0
     """Looks that one of the two has yet to make."""
     over: bool = False

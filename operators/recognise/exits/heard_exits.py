@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
@@ -134,10 +134,10 @@ class HeardExits:
             return "none are made yet"
         return f"they were heard at {self._heard.taken} looks since they were made, and are tuned next at {self._due}"
 
-    def ask(self, report: Report) -> None:
-        """Ask for the exits, or go on asking; take newer ones."""
+    def ask(self, stream: str) -> None:
+        """Ask for the exits for a stream, or go on asking; take newer ones."""
         self.asks = False
-        self.request.elsewhere.want(self._target, report)
+        self.request.elsewhere.want(self._target, stream)
         update = self.request.elsewhere.newest(self._target)
         if update is None or update.version <= self.version:
             return

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from cache_adapt.adaptation.targets import Report
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.standing import Standing
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.shortcut import AuditOutcome, Shortcut
+from operators.recognise.shortcut import Shortcut
 from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 
@@ -28,17 +27,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED_STREAMS = 1000
-"""Accounts that are kept: those of the streams that were seen last."""
+"""Streams of which a node keeps what exits of all streams cost and save there: those that were seen last."""
 
 
-class ExitKind(Shortcut, Protocol):
-    """Exits that may answer on streams of a node."""
+class StreamExits(Protocol):
+    """Exits that may answer on one stream."""
 
-    def in_use(self, stream: str) -> ExitsInUse | None:
-        """The exits that answer on a stream, or prove themselves there."""
+    account: ExitAccount
+    """Their costs and savings."""
+
+    @property
+    def in_use(self) -> ExitsInUse | None:
+        """The exits that answer, or prove themselves; None: the oracle alone answers."""
         ...
 
-    def wants_taps(self, stream: str) -> bool:
+    @property
+    def wants_taps(self) -> bool:
         """Whether looks are wanted that run on through the cut network."""
         ...
 
@@ -46,16 +50,28 @@ class ExitKind(Shortcut, Protocol):
         """Take looks that ran on."""
         ...
 
-    def go_on(self, stream: str) -> bool:
-        """Do what is due for a stream: ask for exits, tune, exchange; whether others are in use there now."""
+    def go_on(self) -> bool:
+        """Do what is due: ask for exits, tune, exchange; whether others are in use now."""
         ...
 
-    def account(self, stream: str) -> ExitAccount:
-        """The costs and savings on a stream."""
+    def leave(self, why: str) -> None:
+        """Let them answer no more: they cost more than they save."""
         ...
 
-    def leave(self, stream: str, why: str) -> None:
-        """Let the exits answer no more on a stream: they cost more than they save."""
+    def barred(self) -> None:
+        """Their audit has switched them off."""
+        ...
+
+
+class ExitKind(Shortcut, Protocol):
+    """Exits that may answer on streams of a node."""
+
+    def of(self, stream: str) -> StreamExits:
+        """Those of a stream; a new one begins with none."""
+        ...
+
+    def why_silent(self, stream: str) -> str | None:
+        """Why they do not answer, in one sentence, where that is known."""
         ...
 
     def forget(self, stream: str) -> None:
@@ -105,17 +121,6 @@ class SpecialisedExits:
         """Go on with the state that another worker saved; Malformed for damaged data."""
         self.of(stream).restore(decode(data, SpecialisedState))
 
-    def edition(self, stream: str) -> int | None:
-        used = self.in_use(stream)
-        return None if used is None else used.number
-
-    def audited(self, outcome: AuditOutcome) -> None:
-        if (known := self._streams.get(outcome.stream)) is not None and isinstance(outcome.token, int):
-            known.audited(outcome.token, outcome.agrees)
-
-    def barred(self, stream: str) -> None:
-        self.of(stream).barred()
-
     def why_silent(self, stream: str) -> str | None:
         known = self._streams.get(stream)
         if known is None:
@@ -134,24 +139,6 @@ class SpecialisedExits:
         if stream not in self._streams or not self.is_told(stream):
             return None
         return replace(self._streams[stream].standing(), reason=self.why_silent(stream))
-
-    def in_use(self, stream: str) -> ExitsInUse | None:
-        return self.of(stream).in_use
-
-    def wants_taps(self, stream: str) -> bool:
-        return self.of(stream).wants_taps
-
-    def took(self, looks: TappedLooks) -> None:
-        self.of(looks.stream).tuned.heard(looks)
-
-    def go_on(self, stream: str) -> bool:
-        return self.of(stream).go_on()
-
-    def account(self, stream: str) -> ExitAccount:
-        return self.of(stream).account
-
-    def leave(self, stream: str, why: str) -> None:
-        self.of(stream).leave(why)
 
     def forget(self, stream: str) -> None:
         if (known := self._streams.pop(stream, None)) is not None:
@@ -180,34 +167,24 @@ class SharedExits:
         self.models = (cut.oracle,)
         self._cut, self._tuner, self._made = cut, tuner, made_in_service
         self._tuned: HeardExits | None = None
-        self._accounts: OrderedDict[str, ExitAccount] = OrderedDict()
-        self._used: ExitsInUse | None = None
-        self._left: set[str] = set()
-        """Streams on which the exits in use do not pay."""
+        self.used: ExitsInUse | None = None
+        self._streams: OrderedDict[str, SharedOnStream] = OrderedDict()
 
-    def edition(self, stream: str) -> int | None:
-        used = self.in_use(stream)
-        return None if used is None else used.number
-
-    def audited(self, outcome: AuditOutcome) -> None:
-        return
-
-    def barred(self, stream: str) -> None:
-        self.account(stream).left(gained=False)
+    def of(self, stream: str) -> SharedOnStream:
+        if stream not in self._streams:
+            self._streams[stream] = SharedOnStream(stream, self)
+            if len(self._streams) > REMEMBERED_STREAMS:
+                self._streams.popitem(last=False)
+        self._streams.move_to_end(stream)
+        return self._streams[stream]
 
     def why_silent(self, stream: str) -> str | None:
-        why = self._cut.why_not
-        if why is None and self.in_use(stream) is not None:
+        mine, why = self.of(stream), self._cut.why_not
+        if why is None and mine.in_use is not None:
             return None
-        left = "they cost more than they save" if stream in self._left else None
+        left = "they cost more than they save" if mine.left else None
         waits = "none are made yet" if self._tuned is None else self._tuned.waits_for
         return f"exits are not used: {why or left or waits}"
-
-    def in_use(self, stream: str) -> ExitsInUse | None:
-        return None if stream in self._left else self._used
-
-    def wants_taps(self, stream: str) -> bool:
-        return True
 
     @property
     def tuned(self) -> HeardExits:
@@ -216,45 +193,33 @@ class SharedExits:
             self._tuned = self._tuner()
         return self._tuned
 
-    def took(self, looks: TappedLooks) -> None:
-        self.tuned.heard(looks)
-
     def go_on(self, stream: str) -> bool:
+        """Do what is due, with a stream's looks; whether others are in use now."""
         if not self._cut.is_open:
             return False
         tuned = self.tuned
         tuned.begin()
         if self._made and tuned.asks:
-            tuned.ask(Report(stream, tuned.version))
+            tuned.ask(stream)
         if tuned.tuning_is_due:
             tuned.tune(None)
         found, tuned.found = tuned.found, None
         if found is None:
             return False
-        if tuned.follows and self._used is not None:
-            self._used = tuned.used(found, self._used.number)
+        if tuned.follows and self.used is not None:
+            self.used = tuned.used(found, self.used.number)
             return False
-        if not tuned.is_better(found, self._used):
+        if not tuned.is_better(found, self.used):
             return False
-        self._used = tuned.used(found, 1 if self._used is None else self._used.number + 1)
-        self._left.clear()
+        self.used = tuned.used(found, 1 if self.used is None else self.used.number + 1)
+        for each in self._streams.values():
+            each.left = False
         return True
 
-    def account(self, stream: str) -> ExitAccount:
-        if stream not in self._accounts:
-            self._accounts[stream] = ExitAccount()
-            if len(self._accounts) > REMEMBERED_STREAMS:
-                self._accounts.popitem(last=False)
-        self._accounts.move_to_end(stream)
-        return self._accounts[stream]
-
-    def leave(self, stream: str, why: str) -> None:
-        log.info("stream %s: exits are left: %s", stream, why)
-        self.account(stream).left(gained=False)
-        self._left.add(stream)
-
     def forget(self, stream: str) -> None:
-        self._left.discard(stream)
+        """Its account stays for the report."""
+        if stream in self._streams:
+            self._streams[stream].left = False
 
     async def settled(self) -> None:
         if self._tuned is not None:
@@ -263,3 +228,32 @@ class SharedExits:
     def close(self) -> None:
         if self._tuned is not None:
             self._tuned.close()
+
+
+class SharedOnStream:
+    """Exits of all streams on one of them: ``StreamExits``."""
+
+    wants_taps = True
+
+    def __init__(self, stream: str, shared: SharedExits) -> None:
+        self._stream, self._shared = stream, shared
+        self.account, self.left = ExitAccount(), False
+        """Whether the exits in use do not pay here."""
+
+    @property
+    def in_use(self) -> ExitsInUse | None:
+        return None if self.left else self._shared.used
+
+    def took(self, looks: TappedLooks) -> None:
+        self._shared.tuned.heard(looks)
+
+    def go_on(self) -> bool:
+        return self._shared.go_on(self._stream)
+
+    def leave(self, why: str) -> None:
+        log.info("stream %s: exits are left: %s", self._stream, why)
+        self.account.left(gained=False)
+        self.left = True
+
+    def barred(self) -> None:
+        self.account.left(gained=False)

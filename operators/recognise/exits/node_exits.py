@@ -99,10 +99,10 @@ class NodeExits:
         name, cut = stream.name, self.cut
         if cut.why_not is not None:
             return None
-        used = [(kind, found) for kind in self.kinds if (found := kind.in_use(name)) is not None]
+        used = [(kind, found) for kind in self.kinds if (found := kind.of(name).in_use) is not None]
         for kind, found in used:
             stream.audits.of(kind.key).stands_for(found.number)
-        wanted = [kind for kind in self.kinds if kind.wants_taps(name)]
+        wanted = [kind for kind in self.kinds if kind.of(name).wants_taps]
         if (wanted or used) and not cut.is_open:
             cut.open_where_due()
         if not cut.is_open:
@@ -160,7 +160,7 @@ class NodeExits:
         began_s = time.thread_time()
         for kind in self.kinds:
             if plan.acting is None or kind is not plan.acting[0]:
-                kind.account(stream.name).by_oracle(len(looks.ended), self.cut.whole_s)
+                kind.of(stream.name).account.by_oracle(len(looks.ended), self.cut.whole_s)
         if plan.acting is not None:
             kind, used = plan.acting
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
@@ -187,20 +187,20 @@ class NodeExits:
         found = dict[str, str]()
         for kind in self.kinds:
             phase = stream.audits.of(kind.key).phase
-            if kind.in_use(stream.name) is not None and call.decision.allows(kind.kind) and phase in DECLINED:
+            if kind.of(stream.name).in_use is not None and call.decision.allows(kind.kind) and phase in DECLINED:
                 found[kind.kind] = DECLINED[phase]
         return found
 
     def by_oracle(self, stream: NodeStream, looks: int) -> None:
         """Note looks of the whole network."""
         for kind in self.kinds:
-            kind.account(stream.name).by_oracle(looks, self.cut.whole_s)
+            kind.of(stream.name).account.by_oracle(looks, self.cut.whole_s)
             self._auditor.silent(stream, kind.key, looks)
 
     def go_on(self, stream: str) -> bool:
         """Do what is due for a stream; whether other exits are in use there now."""
         began_s = time.thread_time()
-        changed = [kind.go_on(stream) for kind in self.kinds]
+        changed = [kind.of(stream).go_on() for kind in self.kinds]
         self.cut.budget.spend("samples", time.thread_time() - began_s)
         return any(changed)
 
@@ -233,12 +233,12 @@ class NodeExits:
         return True
 
     def _account(self, stream: NodeStream, kind: ExitKind, answered: int, ended: int) -> None:
-        account, whole_s, look_s = kind.account(stream.name), self.cut.whole_s, self.cut.look_s
+        account, whole_s, look_s = kind.of(stream.name).account, self.cut.whole_s, self.cut.look_s
         if self._releases:  # the query has asked for what that costs
             account.by_oracle(ended, whole_s)
             account.seconds.early += ended * max(look_s - whole_s, 0.0)
         elif account.looked(answered, ended, whole_s, self.cut.beyond_s(answered, ended)):
-            kind.leave(stream.name, "they cost more than they save")
+            kind.of(stream.name).leave("they cost more than they save")
 
     def _ran_on(self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan) -> None:
         taps = [tap[ended.rows] for tap in ended.result.taps]
@@ -252,15 +252,15 @@ class NodeExits:
         for kind in self.kinds:
             if kind.key not in told:
                 self._auditor.silent(stream, kind.key, len(ended.rows))
-        wanting = [kind for kind in self.kinds if kind.wants_taps(stream.name)]
+        wanting = [mine for kind in self.kinds if (mine := kind.of(stream.name)).wants_taps]
         if not wanting:
             return
         waiting = self._waiting.setdefault(stream.name, [])
         waiting.append(self._tapped(stream, ended, plan, taps))
         if sum(len(each.words) for each in waiting) >= TOGETHER:
             looks = joined(self._waiting.pop(stream.name))
-            for kind in wanting:
-                kind.took(looks)
+            for mine in wanting:
+                mine.took(looks)
 
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]

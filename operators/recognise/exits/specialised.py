@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from cache_adapt.adaptation.targets import Report, Subject
+from cache_adapt.adaptation.targets import Subject
 from operators.recognise.audits.standing import Standing
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
@@ -24,6 +24,7 @@ from specialization.weg.config import WegConfig
 
 if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
+    from operators.recognise.exits.tapped import TappedLooks
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def rules(words: int, accuracy: float, lent: bool = False) -> Adaptive:
 
 
 class SpecialisedStream:
-    """One stream."""
+    """One stream: ``StreamExits``."""
 
     def __init__(
         self,
@@ -99,6 +100,10 @@ class SpecialisedStream:
         """Whether looks are wanted that run on: exits are asked for, or are to be renewed."""
         state = self.weg.state
         return self.account.may_try and (state.wanted is not None or state.head is not None)
+
+    def took(self, looks: TappedLooks) -> None:
+        """Take looks that ran on."""
+        self.tuned.heard(looks)
 
     def standing(self) -> Standing:
         """The phase, the classes, and the figures by which they were chosen."""
@@ -154,7 +159,7 @@ class SpecialisedStream:
             self._saved = None
             return self.in_use is not None
         if self.tuned.asks:
-            self.tuned.ask(Report(self._subject.stream, self.tuned.version))
+            self.tuned.ask(self._subject.stream)
         if self.tuned.tuning_is_due:
             self.tuned.tune(head.target.classes)
         if self.tuned.is_in_vain and self.in_use is None:

@@ -67,7 +67,7 @@ class Inbox:
     def _wish(self, record: ConsumerRecord) -> None:
         wanted = read_wish(record.value)
         if wanted.query == self._query:
-            why_not = self._adaptation.wanted(wanted.target, wanted.report, self._clock.now().timestamp())
+            why_not = self._adaptation.wanted(wanted.target, self._clock.now().timestamp())
             self._is_foreign(record, why_not)
 
     def _is_foreign(self, record: ConsumerRecord, why: str | None) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.send_rate import SendRate
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.window import Sample
 from learning.features import numbers
@@ -68,14 +69,13 @@ class Link:
             if self._may_send(subject):
                 self._samples.append((subject, stream, Sample(self._now_s(), label, row)))
 
-    def want(self, target: Target, report: Report) -> None:
-        target.subject.check(report.stream)
-        key = target, report.stream
-        known = self._wishes.get(key)
-        if known is None or known.report.version != report.version:
-            known = self._wishes[key] = _Wish(report)
+    def want(self, target: Target, stream: str) -> None:
+        target.subject.check(stream)
+        key = target, stream
+        if key not in self._wishes:
+            self._wishes[key] = _Wish()
             self.news.set()
-        known.report, known.uttered_s = report, self._clock.monotonic_s()
+        self._wishes[key].uttered_s = self._clock.monotonic_s()
         self._wishes.move_to_end(key)
         if len(self._wishes) > MOST_WISHES:
             self._wishes.popitem(last=False)
@@ -90,12 +90,12 @@ class Link:
             yield samples_letter(batch, now_s)
         self.news.clear()
         passed_s = self._clock.monotonic_s()
-        for key, wish in list(self._wishes.items()):
+        for (target, stream), wish in list(self._wishes.items()):
             if passed_s - wish.uttered_s > FORGOTTEN_S:
-                del self._wishes[key]
+                del self._wishes[target, stream]
             elif wish.sent_s is None or passed_s - wish.sent_s >= REPEATED_S:
                 wish.sent_s = passed_s
-                yield wish_letter(self._query, key[0], wish.report, now_s)
+                yield wish_letter(self._query, target, stream, now_s)
 
     def take(self, place: str, key: bytes | None, headers: Headers, value: bytes | None) -> None:
         """Take a message of the topic of updates; others than those of this query are no concern of this worker."""
@@ -135,10 +135,9 @@ class Link:
         return self._clock.now().timestamp()
 
 
+@dataclass
 class _Wish:
-    """A wish of one stream."""
+    """When a wish of one stream was uttered last, and sent."""
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self.uttered_s = 0.0
-        self.sent_s: float | None = None
+    uttered_s: float = 0.0
+    sent_s: float | None = None

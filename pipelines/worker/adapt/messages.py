@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
 import msgspec
 import numpy as np
 
 from cache_adapt.adaptation.target_state import Artefact
-from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import VersionUse
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import digest, why_refused
 from cache_adapt.adaptation.window import Sample
 from operators.frames.codec import MAX_HEADER_BYTES
 from operators.wire.adaptation import (
     LONGEST_AGE_S,
-    MOST_CLASSES,
     SAMPLES_HEADER_KEY,
     UPDATE_HEADER_KEY,
-    ClassCount,
     SamplesHeader,
     UpdateHeader,
     Wish,
@@ -36,8 +32,6 @@ Headers = Iterable[tuple[str, bytes | None]]
 ENCODINGS = {"float16": "<f2", "float32": "<f4"}
 LATEST_S = 7e9
 """The year 2191; a clock beyond it is wrong."""
-MOST_SEEN = 1_000_000
-"""The greatest count of a class in a wish."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +59,6 @@ class Wanted:
 
     query: str
     target: Target
-    report: Report
 
 
 def samples_letter(batch: SampleBatch, now_s: float) -> Letter:
@@ -108,13 +101,12 @@ def read_samples(headers: Headers, value: bytes | None) -> SampleBatch:
     return SampleBatch(header.query, _subject(header), header.stream, samples)
 
 
-def wish_letter(query: str, target: Target, report: Report, now_s: float) -> Letter:
+def wish_letter(query: str, target: Target, stream: str, now_s: float) -> Letter:
     """Write a wish."""
-    subject, seen = target.subject, report.seen
-    most = sorted(seen.mix.items(), key=lambda each: -each[1])
+    subject = target.subject
     wish = Wish(
         query=query,
-        stream=report.stream,
+        stream=stream,
         node=subject.node,
         network=subject.network,
         network_sha256=subject.network_identity,
@@ -123,27 +115,14 @@ def wish_letter(query: str, target: Target, report: Report, now_s: float) -> Let
         kind=target.kind,
         spec=msgspec.Raw(target.spec),
         one_stream=subject.stream != "",
-        version=report.version,
-        asked=seen.asked,
-        answered=seen.answered,
-        expected=limited(seen.expected, 0.0, 1e12),
-        audits=seen.audits,
-        agreed=seen.agreed,
-        mix=[ClassCount(label=label, count=min(count, MOST_SEEN)) for label, count in islice(most, MOST_CLASSES)],
     )
-    return Letter(report.stream.encode(), to_json(wish))
+    return Letter(stream.encode(), to_json(wish))
 
 
 def read_wish(value: bytes | None) -> Wanted:
     """Read a wish; raises Malformed."""
     wish = from_json(value or b"", Wish)
-    if max(wish.answered, wish.expected) > wish.asked or wish.agreed > wish.audits:
-        raise Malformed("more answers than questions")
-    mix = {each.label: each.count for each in wish.mix}
-    seen = VersionUse(wish.asked, wish.answered, wish.expected, wish.audits, wish.agreed, mix)
-    return Wanted(
-        wish.query, Target(_subject(wish), wish.kind, bytes(wish.spec)), Report(wish.stream, wish.version, seen)
-    )
+    return Wanted(wish.query, Target(_subject(wish), wish.kind, bytes(wish.spec)))
 
 
 def update_letter(query: str, made: Artefact, now_s: float) -> Letter:

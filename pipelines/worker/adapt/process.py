@@ -23,27 +23,26 @@ AT_ONCE_S = 60.0
 async def adapt(
     config: ServiceConfig,
     networks: Mapping[str, NodeNetwork],
-    accuracy: float,
     share: float,
     listen: Listen | None = None,
 ) -> None:
-    """Adapt until a signal comes. ``networks``: by the names of their nodes; ``accuracy``: the query's.
+    """Adapt until a signal comes. ``networks``: by the names of their nodes.
 
     ``share``: of one core, what training may use; ``listen``: where metrics and health are served; None: nowhere.
     """
     if listen is None:
-        await _adapt(config, networks, accuracy, share)
+        await _adapt(config, networks, share)
         return
     from pipelines.observe.station import Station  # aiohttp and Prometheus
 
     station = Station(listen)
     async with station.open():
-        await _adapt(replace(config, observers=Observers(station.observers)), networks, accuracy, share)
+        await _adapt(replace(config, observers=Observers(station.observers)), networks, share)
 
 
-async def _adapt(config: ServiceConfig, networks: Mapping[str, NodeNetwork], accuracy: float, share: float) -> None:
+async def _adapt(config: ServiceConfig, networks: Mapping[str, NodeNetwork], share: float) -> None:
     runner = JobRunner(CHILD, NAME)
-    adaptation = Adaptation([ExitsKind(runner.run, networks)], allowance(share), accuracy)
+    adaptation = Adaptation(ExitsKind(runner.run, networks), allowance(share))
     try:
         with stop_loop_on_signals() as stop:
             await Service(config, adaptation).run(stop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from serving.errors import ModelError, SluiceError
 
@@ -30,7 +30,7 @@ class Majority:
     def why_not(self, target: Target) -> str | None:
         return None if target.spec == b"{}" else "there is nothing to say of it"
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         paid(0.5)
         self.trained.append(rows)
         if len(rows) < self._least:
@@ -38,7 +38,7 @@ class Majority:
         ((label, _),) = Counter(rows.labels.tolist()).most_common(1)
         return MadeArtefact(bytes([label]), f"class {label}")
 
-    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+    def judge(self, target: Target, data: bytes, held: Rows) -> float:
         if len(data) != 1:
             raise ModelError("not one byte")
-        return Judgement(float((held.labels == data[0]).mean()) if len(held) else 0.0)
+        return float((held.labels == data[0]).mean()) if len(held) else 0.0

@@ -15,8 +15,8 @@ import pytest
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.here import LOOK_S, Here
 from cache_adapt.adaptation.jobs import WANTED_S, Adaptation
-from cache_adapt.adaptation.targets import Report, Target
-from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.targets import Target
+from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PERIOD_S
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import SPAN_S, Rows
@@ -36,7 +36,7 @@ class World:
 
     def __init__(self, kind: Majority, budget: Budget | None = None) -> None:
         self.clock, self.kind = FakeClock(), kind
-        self.adaptation = Adaptation([kind], budget or unlimited(), 0.9)
+        self.adaptation = Adaptation(kind, budget or unlimited())
         self.here = Here(self.adaptation, self.clock)
         self.elsewhere: Elsewhere = self.here
 
@@ -52,7 +52,7 @@ class World:
 
     async def look(self, seconds: float = LOOK_S) -> None:
         """Time passes, and whatever is due then is trained."""
-        self.elsewhere.want(OWN_TARGET, Report("gate"))
+        self.elsewhere.want(OWN_TARGET, "gate")
         self.clock.advance(seconds)
         await turns()
         await until(lambda: self.is_waiting())
@@ -99,10 +99,10 @@ async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFi
     class Broken(Majority):
         broken = True
 
-        async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
             if self.broken:
                 raise RuntimeError("out of order")
-            return await super().train(target, rows, seed, paid)
+            return await super().train(target, rows, paid)
 
     kind = Broken()
     world = World(kind)
@@ -122,7 +122,7 @@ async def test_what_takes_longer_does_not_happen_on_the_event_loop() -> None:
     judged_in = set[int]()
 
     class Threads(Majority):
-        def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+        def judge(self, target: Target, data: bytes, held: Rows) -> float:
             judged_in.add(threading.get_ident())
             return super().judge(target, data, held)
 
@@ -142,7 +142,7 @@ class InAProcess(Majority):
         super().__init__()
         self.runner, self.job = runner, b"\x01"
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         self.trained.append(rows)
         return MadeArtefact(await self.runner.run(self.job), "by a child")
 
@@ -182,7 +182,7 @@ async def test_what_nobody_wants_any_more_and_old_samples_go() -> None:
 async def test_it_goes_on_from_what_was_made_before(data: bytes, made: bytes | None) -> None:
     world = World(Majority())
     before = Update(int(world.clock.now().timestamp()) + 1000, data)
-    world.here.resume(OWN_TARGET, before)
+    world.adaptation.published(OWN_TARGET.key, *before, world.clock.now().timestamp())
     assert world.elsewhere.newest(OWN_TARGET) == before
     async with world.running():
         world.see(100)
@@ -194,7 +194,7 @@ async def test_it_goes_on_from_what_was_made_before(data: bytes, made: bytes | N
     found = world.elsewhere.newest(OWN_TARGET)
     assert found
     assert found.data == (made or data)
-    world.here.resume(OWN_TARGET, before._replace(data=b"\x03"))
+    world.adaptation.published(OWN_TARGET.key, before.version, b"\x03", world.clock.now().timestamp())
     assert world.elsewhere.newest(OWN_TARGET) == found, "what is older does not come back"
     assert (found.version > before.version) == (made is not None)
 
@@ -203,7 +203,7 @@ def test_what_cannot_be_had_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     world = World(Majority())
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            world.elsewhere.want(replace(TARGET, spec=b"?"), Report("gate"))
+            world.elsewhere.want(replace(TARGET, spec=b"?"), "gate")
     assert caplog.messages == ["node type: nothing is trained: there is nothing to say of it"]
 
 
@@ -221,4 +221,4 @@ def test_what_is_one_streams_alone_is_not_offered_by_another() -> None:
     with pytest.raises(ValueError, match="yard"):
         world.elsewhere.offer(OWN, "yard", [1], np.zeros((1, 3), np.float16))
     with pytest.raises(ValueError, match="yard"):
-        world.elsewhere.want(OWN_TARGET, Report("yard"))
+        world.elsewhere.want(OWN_TARGET, "yard")

@@ -11,14 +11,13 @@ import pytest
 from cache_adapt.adaptation import jobs, windows
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.target_state import Artefact
-from cache_adapt.adaptation.targets import Report, Target
-from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
-from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S, VersionUse
+from cache_adapt.adaptation.targets import Target
+from cache_adapt.adaptation.trainable import MadeArtefact, Paid
+from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S
 from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
 from learning.budget import FIRST_S, Budget, unlimited
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
 
-GATE = Report("gate")
 DIMS = 3
 
 
@@ -33,8 +32,8 @@ class Worker:
         samples = [Sample(self.now_s, label, np.zeros(dims, np.float16)) for label in labels]
         self.adaptation.add(SUBJECT, stream, samples, self.now_s)
 
-    def want(self, target: Target = TARGET, report: Report = GATE) -> str | None:
-        return self.adaptation.wanted(target, report, self.now_s)
+    def want(self, target: Target = TARGET) -> str | None:
+        return self.adaptation.wanted(target, self.now_s)
 
     async def work(self) -> Artefact | None:
         """Train what is due, and publish it."""
@@ -46,7 +45,7 @@ class Worker:
 
 
 def worker(least: int = 1, budget: Budget | None = None) -> Worker:
-    return Worker(Adaptation([Majority(least)], budget or unlimited(), agreement=0.97))
+    return Worker(Adaptation(Majority(least), budget or unlimited()))
 
 
 async def test_what_is_wanted_is_trained_once_and_published() -> None:
@@ -62,7 +61,7 @@ async def test_what_is_wanted_is_trained_once_and_published() -> None:
 
 async def test_what_cannot_be_had_is_said() -> None:
     the = worker()
-    assert "cache" in str(the.want(replace(TARGET, kind="cache")))
+    assert the.want(replace(TARGET, kind="cache")) == "majority are trained here, no 'cache'"
     assert the.want(replace(TARGET, spec=b"?")) == "there is nothing to say of it"
     assert await the.work() is None
 
@@ -85,23 +84,6 @@ async def test_new_content_brings_a_new_version_and_the_same_content_none() -> N
     assert (second.data, second.version > first.version) == (b"\x02", True)
 
 
-async def test_a_bad_hit_rate_brings_a_training_long_before_its_time() -> None:
-    the = worker()
-    the.see(*[1] * 500, *[2] * 490)
-    the.want()
-    first = await the.work()
-    assert first
-    the.now_s += PAUSE_S
-    the.see(*[2] * 400)
-    other = VersionUse(asked=300, answered=10, expected=250.0)
-    the.want(report=Report("gate", first.version - 1, other))
-    assert await the.work() is None, "it is the rate of a version that nobody uses any more"
-    the.want(report=Report("gate", first.version, other))
-    second = await the.work()
-    assert second
-    assert second.data == b"\x02"
-
-
 async def test_after_a_restart_it_goes_on_with_what_is_published() -> None:
     the = worker()
     the.see(*[1] * 100)
@@ -112,7 +94,7 @@ async def test_after_a_restart_it_goes_on_with_what_is_published() -> None:
     after.now_s = the.now_s + 1
     after.adaptation.published(TARGET.key, made.version, made.data, after.now_s)
     after.see(*[1] * 100)
-    after.want(report=Report("gate", made.version))
+    after.want()
     assert await after.work() is None, "there is nothing to do"
     after.now_s += PERIOD_S
     after.see(*[2] * 400)
@@ -141,13 +123,13 @@ async def test_a_version_that_cannot_be_judged_yet_is_not_half_taken() -> None:
     class Broken(Majority):
         broken = True
 
-        def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+        def judge(self, target: Target, data: bytes, held: Rows) -> float:
             if self.broken:
                 raise RuntimeError("out of order")
             return super().judge(target, data, held)
 
     kind = Broken()
-    the = Worker(Adaptation([kind], unlimited(), 0.9))
+    the = Worker(Adaptation(kind, unlimited()))
     the.adaptation.published(TARGET.key, int(the.now_s) + 1000, b"\x01", the.now_s)
     the.see(*[1] * 100)
     with pytest.raises(RuntimeError):
@@ -200,12 +182,12 @@ async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogC
 
 async def test_a_training_that_ends_in_an_error_is_paid_and_not_tried_again_at_once() -> None:
     class Broken(Majority):
-        async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
             paid(0.5)
             raise RuntimeError("out of order")
 
     budget = Budget(0.1, lambda: FIRST_S)
-    the = Worker(Adaptation([Broken()], budget))
+    the = Worker(Adaptation(Broken(), budget))
     the.see(*[1] * 30)
     the.want()
     with pytest.raises(RuntimeError):
@@ -216,7 +198,7 @@ async def test_a_training_that_ends_in_an_error_is_paid_and_not_tried_again_at_o
 
 async def test_what_one_stream_wants_for_itself_is_trained_on_its_samples_alone() -> None:
     kind = Majority()
-    the = Worker(Adaptation([kind], unlimited()))
+    the = Worker(Adaptation(kind, unlimited()))
     own = replace(SUBJECT, stream="gate")
     the.see(*[1] * 30, stream="yard")
     the.see(*[1] * 30, stream="gate")
@@ -230,7 +212,7 @@ async def test_what_one_stream_wants_for_itself_is_trained_on_its_samples_alone(
 
 async def test_with_each_doubling_of_the_samples_it_is_trained_again() -> None:
     kind = Majority(least_samples=FIRST_SAMPLES)
-    the = Worker(Adaptation([kind], unlimited()))
+    the = Worker(Adaptation(kind, unlimited()))
     the.want()
     trained = []
     for count in range(1, 700):
@@ -260,12 +242,9 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
         the.adaptation.add(subject, "gate", [sample], the.now_s)
         the.adaptation.published(f"key{number}", 1, bytes(1 << 20), the.now_s)
         the.want(Target(subject, "majority", b"{}"))
-    for number in range(jobs.MOST_REPORTS + 10):
-        the.want(report=Report(f"stream{number}"))
     assert the.adaptation.samples == windows.MOST_WINDOWS
     assert the.adaptation.kept_bytes <= jobs.KEPT_BYTES
     assert the.adaptation.targets == jobs.MOST_TARGETS
-    assert the.adaptation.reports == jobs.MOST_REPORTS
 
 
 async def test_activations_of_another_length_do_not_displace_the_others() -> None:
@@ -279,25 +258,9 @@ async def test_activations_of_another_length_do_not_displace_the_others() -> Non
     assert (made.data, made.samples) == (b"\x01", 24)
 
 
-async def test_the_classes_that_a_version_was_made_for_are_remembered() -> None:
-    the = worker()
-    the.see(*[1] * 500)
-    the.want(report=Report("gate", seen=VersionUse(mix={1: 200})))
-    made = await the.work()
-    assert made
-    the.now_s += PAUSE_S
-    the.see(*[2] * 400)
-    the.want(report=Report("gate", made.version, VersionUse(mix={1: 200})))
-    assert the.adaptation.next(the.now_s) is None
-    the.want(report=Report("gate", made.version, VersionUse(mix={2: 200})))
-    due = the.adaptation.next(the.now_s)
-    assert due
-    assert due.reason == "class mix"
-
-
 async def test_a_kind_that_needs_samples_is_not_tried_before_they_are_there() -> None:
     kind = Majority(least_samples=100)
-    the = Worker(Adaptation([kind], unlimited(), agreement=0.97))
+    the = Worker(Adaptation(kind, unlimited()))
     the.want()
     the.see(*[1] * 99)
     assert await the.work() is None

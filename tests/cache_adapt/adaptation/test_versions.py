@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.adaptation.versions import AHEAD_S, LARGEST_BYTES, digest, next_version, why_refused
+from cache_adapt.adaptation.versions import (
+    AHEAD_S,
+    LARGEST_BYTES,
+    LEAST_HELD,
+    digest,
+    next_version,
+    why_not_published,
+    why_refused,
+)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), max_size=30))
@@ -37,3 +45,22 @@ def test_the_next_is_always_greater(last: int, now_s: float) -> None:
 )
 def test_what_is_refused(data: bytes, sha256: str, version: int, reason: str | None) -> None:
     assert why_refused(data, sha256, version, known=100, now_s=1000.0) == reason
+
+
+@pytest.mark.parametrize(
+    ("new", "current", "held", "published"),
+    [
+        (0.1, None, 0, True),
+        (0.8, 0.7, 100, True),
+        (0.7, 0.7, 100, False),
+        (0.9, 0.1, LEAST_HELD - 1, False),
+    ],
+)
+def test_something_new_is_published_only_where_it_is_better(
+    new: float, current: float | None, held: int, published: bool
+) -> None:
+    assert (why_not_published(b"new", new, current, held) is None) == published
+
+
+def test_what_no_worker_would_take_is_not_published() -> None:
+    assert "bytes" in str(why_not_published(bytes(LARGEST_BYTES + 1), 1.0, None, 100))

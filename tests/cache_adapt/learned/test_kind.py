@@ -41,7 +41,7 @@ def rows(count: int, seed: int = 0) -> Rows:
 @pytest.fixture(scope="module")
 def data() -> bytes:
     paid: list[float] = []
-    made = asyncio.run(kind().train(TARGET, rows(600), 1, paid.append))
+    made = asyncio.run(kind().train(TARGET, rows(600), paid.append))
     assert paid == [0.5]
     assert made.detail == "exits at 2 cuts"
     return made.data
@@ -56,21 +56,21 @@ def test_exits_are_trained_for_the_cuts_that_were_wanted(data):
 
 def test_they_are_worth_how_probable_they_find_the_end_s_words(data):
     held = rows(200, seed=1)
-    worth = kind().judge(TARGET, data, held).worth
+    worth = kind().judge(TARGET, data, held)
     assert 0.5 < worth < 1
     others = Rows(held.features, (held.labels + 1) % (WORDS.labels + 1))
-    assert kind().judge(TARGET, data, others).worth < 0.5
+    assert kind().judge(TARGET, data, others) < 0.5
 
 
 def test_more_samples_make_better_exits_as_a_few_that_were_held_back_tell(data):
-    few = asyncio.run(kind().train(TARGET, rows(60), 1, lambda seconds: None)).data
+    few = asyncio.run(kind().train(TARGET, rows(60), lambda seconds: None)).data
     for seed in range(1, 9):
         held = rows(40, seed=seed)
-        assert kind().judge(TARGET, few, held).worth < kind().judge(TARGET, data, held).worth
+        assert kind().judge(TARGET, few, held) < kind().judge(TARGET, data, held)
 
 
 def test_without_samples_an_artefact_is_only_checked(data):
-    assert kind().judge(TARGET, data, NO_ROWS).worth == 0
+    assert kind().judge(TARGET, data, NO_ROWS) == 0
     with pytest.raises(ModelError):
         kind().judge(TARGET, data[:-1], NO_ROWS)
     other = replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32))
@@ -89,19 +89,19 @@ async def test_a_training_that_fails_is_paid_for_and_says_why():
     same = rows(200)
     same.labels[:] = 1
     with pytest.raises(SluiceError, match="same word"):
-        await kind().train(TARGET, same, 1, paid.append)
+        await kind().train(TARGET, same, paid.append)
 
     async def garbage(job: bytes) -> bytes:
         return job[:10]
 
     with pytest.raises(SluiceError, match="gave no answer"):
-        await kind(garbage).train(TARGET, rows(200), 1, paid.append)
+        await kind(garbage).train(TARGET, rows(200), paid.append)
 
     async def dies(job: bytes) -> bytes:
         raise SluiceError("it died")
 
     with pytest.raises(SluiceError, match="it died"):
-        await kind(dies).train(TARGET, rows(200), 1, paid.append)
+        await kind(dies).train(TARGET, rows(200), paid.append)
     assert len(paid) == 3
     assert all(each > 0 for each in paid)
 

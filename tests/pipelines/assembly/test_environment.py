@@ -47,6 +47,6 @@ async def test_who_makes_exits_here_begins_when_it_is_asked_for_and_ends_with_th
 
 async def test_who_makes_them_elsewhere_does_so_in_place_of_this_process() -> None:
     elsewhere = Mock()
-    async with learning(KNOWN, unlimited(), 0.9, elsewhere) as found:
+    async with learning(KNOWN, unlimited(), elsewhere) as found:
         assert found.maker() is elsewhere
         assert found.catalogue is KNOWN

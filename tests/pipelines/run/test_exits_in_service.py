@@ -159,14 +159,14 @@ def test_exits_in_a_file_prove_themselves_from_the_first_frame_and_no_others_are
 ) -> None:
     run(place, tmp_path / "made.jsonl", caches=True, specialize=False)
     (made,) = maker.made.values()
-    asked = len(maker.reports)
+    asked = len(maker.wishes)
     where = exits_file(Catalogue([place / "models"]).find("colours"), "exits", "colour")
     where.parent.mkdir(parents=True, exist_ok=True)
     files.write(where, ExitArtefact.from_bytes(made.data))
     report, given, _ = run(place, tmp_path / "out.jsonl", specialize=False)
     assert given["cached"] > 100
     assert plan(report).phase == "trusted"
-    assert len(maker.reports) == asked
+    assert len(maker.wishes) == asked
 
 
 @pytest.mark.parametrize("more", [{}, {"specialize": True}, {"caches": True}])
@@ -179,5 +179,5 @@ def test_without_a_budget_nothing_is_opened_imported_or_made(
     monkeypatch.setattr(Backend, "add_cuts", never)
     report, given, _ = run(place, tmp_path / "out.jsonl", share=0, **more)
     assert given == {"oracle": PICTURES}
-    assert (maker.samples, maker.reports) == ({}, [])
+    assert (maker.samples, maker.wishes) == ({}, [])
     assert not any(each.plan.shortcut_share for each in report.audits)

@@ -91,7 +91,7 @@ def test_a_drawn_look_is_compared_and_every_answer_counts_once() -> None:
     node.looked(frame, region, None, "bus")  # the exits were not sure
     state = node.state
     assert (state.by_shortcut, state.by_oracle, state.audits) == (3, 1, 2)
-    assert [(each.agrees, each.lost, each.token) for each in node.outcomes] == [(True, False, 1), (False, True, 1)]
+    assert [(each.agrees, each.lost, each.number) for each in node.outcomes] == [(True, False, 1), (False, True, 1)]
     evidence = node.outcomes[1].evidence
     assert evidence is not None
     assert (evidence.in_shadow, evidence.track_id) == (False, None)
@@ -173,7 +173,7 @@ def test_in_the_shadow_a_track_is_one_audit_of_all_its_looks() -> None:
         node.looked(frame, region, said, "car", number=seq)
     node.concluded(7)
     (outcome,) = node.outcomes
-    assert (outcome.agrees, outcome.token) == (False, 0), "the token is that of the first answer"
+    assert (outcome.agrees, outcome.number) == (False, 0), "the number is that of the first answer"
     assert outcome.evidence is not None
     assert (outcome.evidence.in_shadow, outcome.evidence.track_id) == (True, 7)
     assert (node.state.audits, node.state.recent.elder.objects, node.state.by_oracle) == (1, 1, 1)

@@ -31,7 +31,7 @@ def test_unknown_is_a_word_and_names_that_are_lost_are_counted_apart(
     said: str, reference: str, agrees: bool, lost: bool | None
 ) -> None:
     outcome = compared(said, reference).outcome("cam", "variant", 3)
-    assert (outcome.agrees, outcome.lost, outcome.token) == (agrees, lost, 3)
+    assert (outcome.agrees, outcome.lost, outcome.number) == (agrees, lost, 3)
     assert (outcome.stream, outcome.key) == ("cam", "variant")
     assert (outcome.evidence is None) == agrees
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.specs import ExitsSpec
@@ -26,15 +26,15 @@ class Maker(Elsewhere):
         """``versions``: of each target, at most."""
         self.first, self.versions = first, versions
         self.samples: defaultdict[Subject, list[Sample]] = defaultdict(list)
-        self.reports: list[tuple[Target, Report]] = []
+        self.wishes: list[tuple[Target, str]] = []
         self.made: dict[Target, Update] = {}
 
     def offer(self, subject: Subject, stream: str, labels: Sequence[int], features: NDArray[np.floating[Any]]) -> None:
         subject.check(stream)
         self.samples[subject].extend(zip(labels, features.copy(), strict=True))
 
-    def want(self, target: Target, report: Report) -> None:
-        self.reports.append((target, report))
+    def want(self, target: Target, stream: str) -> None:
+        self.wishes.append((target, stream))
         samples, version = self.samples[target.subject], self.made[target].version if target in self.made else 0
         if version < self.versions and len(samples) >= self.first << version:
             self.make(target, samples)

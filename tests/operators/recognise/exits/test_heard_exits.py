@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation.targets import Report, Subject
+from cache_adapt.adaptation.targets import Subject
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
@@ -32,7 +32,7 @@ from tests.operators.recognise.exits.crossing import FIRST_TUNING
 from tests.operators.recognise.exits.maker import Maker
 
 SUBJECT = Subject("type", "vehicle", SHA, "words")
-REPORT = Report("")
+REPORT = ""
 ALL = (0, 1, 2, WORDS.unknown)
 
 
@@ -78,8 +78,8 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     known = await heard(maker=maker)
     known.heard(looks(200))
     assert known.waits_for == "none are made yet"
-    known.ask(Report("", 0))
-    ((target, _),) = maker.reports
+    known.ask("")
+    ((target, _),) = maker.wishes
     assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
     assert (known.version, known.tuning_is_due) == (1, False)
     assert known.data == maker.made[target].data
@@ -104,7 +104,7 @@ async def test_exits_that_cannot_be_used_are_refused_in_one_line_and_those_befor
     known = await heard(maker=maker)
     known.heard(looks(200))
     known.ask(REPORT)
-    before, (target, _) = known.artefact, maker.reports[0]
+    before, (target, _) = known.artefact, maker.wishes[0]
     words = WORDS if other != "words" else type(WORDS)(4, 0.5)
     cuts = SPEC.cuts if other != "cuts" else (ExitCut("elsewhere", (6, 2, 2), 0.3), SPEC.cuts[1])
     identity = SHA if other != "weights" else "cd" * 32

@@ -16,6 +16,7 @@ from cache_adapt.learned.vocabulary import Vocabulary
 from learning.budget import Budget
 from operators.recognise.exits import kinds
 from operators.recognise.exits.account import PATIENCE
+from operators.recognise.exits.kinds import SharedExits
 from tests.operators.recognise.exits.crossing import CUT, CUTS, FIRST_TUNING, SHA, Crossing
 from tests.operators.recognise.exits.maker import Maker
 
@@ -32,6 +33,12 @@ def learnt() -> ExitArtefact:
     return fit("net", SHA, spec, ExitRows([tap, tap], shares, words, np.ones(120, np.float32)))
 
 
+def number(shared: SharedExits | None, stream: str) -> int | None:
+    """That of the exits in use on a stream."""
+    used = None if shared is None else shared.of(stream).in_use
+    return None if used is None else used.number
+
+
 def there(**more: object) -> Crossing:
     """A crossing with exits from a file, that makes no others."""
     return Crossing(["cached"], there=learnt(), makes=False, **more)  # type: ignore[arg-type]
@@ -43,7 +50,7 @@ async def test_exits_that_are_there_prove_themselves_from_the_first_look_on_and_
     frames = await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     assert 4 * frames <= FIRST_TUNING + 40
     assert await crossing.passing(COLOURS, 5) == {"cached": 20}
-    assert crossing.maker.reports == []
+    assert crossing.maker.wishes == []
     plan = crossing.plan("cached")
     assert (plan.shortcuts, plan.oracle, plan.reason) == (["net"], "net", None)
 
@@ -67,7 +74,7 @@ async def test_why_shared_exits_are_silent_is_said_in_one_sentence() -> None:
     assert crossing.plan("cached").reason == crossing.shared.why_silent("cam")
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     assert crossing.shared.why_silent("cam") is None
-    crossing.shared.leave("cam", "they cost more than they save")
+    crossing.shared.of("cam").leave("they cost more than they save")
     assert crossing.shared.why_silent("cam") == "exits are not used: they cost more than they save"
     assert crossing.shared.why_silent("other") is None
 
@@ -77,13 +84,13 @@ async def test_shared_exits_that_lose_on_a_stream_are_left_there_alone() -> None
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     await crossing.passing(COLOURS, 20, "other")
     crossing.engine.costs_s[CUT] = 0.0201
-    frames = await crossing.until(lambda: crossing.shared.edition("cam") is None, COLOURS)  # type: ignore[union-attr]
+    frames = await crossing.until(lambda: crossing.shared.of("cam").in_use is None, COLOURS)  # type: ignore[union-attr]
     assert 4 * frames == pytest.approx(PATIENCE, abs=4)
     assert await crossing.passing(COLOURS, 1, "other") == {"cached": 4}
     assert await crossing.passing(COLOURS, 2) == {"oracle": 8}
     crossing.node.forget("cam")
     assert crossing.shared is not None
-    assert crossing.shared.edition("cam") == 1, "a stream that comes anew is given another chance"
+    assert number(crossing.shared, "cam") == 1, "a stream that comes anew is given another chance"
 
 
 async def test_other_exits_have_another_edition_and_bring_those_back_who_have_left() -> None:
@@ -91,14 +98,14 @@ async def test_other_exits_have_another_edition_and_bring_those_back_who_have_le
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     shared = crossing.shared
     assert shared is not None
-    assert shared.edition("cam") == 1
-    used = shared.in_use("cam")
+    assert number(shared, "cam") == 1
+    used = shared.of("cam").in_use
     assert used is not None
-    shared._used = replace(used, spared=0.0)
-    shared.leave("other", "they cost more than they save")
+    shared.used = replace(used, spared=0.0)
+    shared.of("other").leave("they cost more than they save")
     crossing.maker.first = 1
-    await crossing.until(lambda: shared.edition("cam") == 2, COLOURS)
-    assert shared.edition("other") == 2
+    await crossing.until(lambda: number(shared, "cam") == 2, COLOURS)
+    assert number(shared, "other") == 2
     await crossing.passing(COLOURS, 1)
     assert crossing.phase("cached") == "shadow", "they have to prove themselves anew"
 
@@ -107,12 +114,12 @@ def test_accounts_of_the_streams_that_were_seen_last_are_kept(monkeypatch: pytes
     monkeypatch.setattr(kinds, "REMEMBERED_STREAMS", 2)
     shared = there().shared
     assert shared is not None
-    first = shared.account("1")
-    shared.account("2")
-    assert shared.account("1") is first
-    shared.account("3")
-    assert shared.account("1") is first
-    assert list(shared._accounts) == ["3", "1"]
+    first = shared.of("1").account
+    shared.of("2")
+    assert shared.of("1").account is first
+    shared.of("3")
+    assert shared.of("1").account is first
+    assert list(shared._streams) == ["3", "1"]
 
 
 @pytest.mark.parametrize(("asked_for", "told"), [(True, True), (False, False)])

@@ -97,7 +97,7 @@ async def test_exits_in_service_answer_at_once_though_the_oracle_says_nothing() 
 
 async def test_what_no_exit_is_sure_of_waits_for_the_oracle() -> None:
     late = await Late().trusted()
-    exits = late.shared.in_use("cam") if late.shared else None
+    exits = late.shared.of("cam").in_use if late.shared else None
     assert exits is not None
     for exit_ in exits.exits.by_cut.values():
         object.__setattr__(exit_, "threshold", 0.0)

@@ -29,7 +29,7 @@ async def trusted(crossing: LentCrossing, kind: str = "cached") -> LentCrossing:
 
 def surer(crossing: LentCrossing, threshold: float) -> None:
     """Have the exits answer only where they are as sure as that; at 0 nowhere."""
-    exits = crossing.shared.in_use("cam") if crossing.shared else None
+    exits = crossing.shared.of("cam").in_use if crossing.shared else None
     assert exits is not None
     for exit_ in exits.exits.by_cut.values():
         object.__setattr__(exit_, "threshold", threshold)

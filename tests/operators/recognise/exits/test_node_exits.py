@@ -26,7 +26,7 @@ async def test_before_exits_are_trusted_all_looks_run_on_and_nobody_answers() ->
     crossing = Crossing(["cached"])
     await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
     assert crossing.shared is not None
-    await crossing.until(lambda: crossing.shared.in_use("cam") is not None, COLOURS)  # type: ignore[union-attr]
+    await crossing.until(lambda: crossing.shared.of("cam").in_use is not None, COLOURS)  # type: ignore[union-attr]
     assert await crossing.passing(COLOURS, 3) == {"oracle": 3 * ROWS}
     plan = crossing.plan("cached")
     assert (plan.phase, plan.audits, plan.agreement.disagreements, plan.shortcut_share) == ("shadow", 12, 0, 0.0)
@@ -112,7 +112,7 @@ async def test_with_two_kinds_one_acts_and_the_other_proves_itself_on_what_runs_
     before = crossing.plan("cached").audits
     await crossing.passing(COLOURS, 200)
     assert crossing.plan("cached").audits >= before
-    crossing.special.barred("cam")
+    crossing.special.of("cam").barred()
     assert set(await crossing.passing(COLOURS, 10)) <= {"cached", "oracle"}
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     assert await crossing.passing(COLOURS, 5) == {"cached": 20}

@@ -91,7 +91,7 @@ async def test_what_that_costs_is_told_as_time_and_never_leads_to_exits_being_le
 async def test_where_one_look_is_open_all_wait_for_the_end() -> None:
     held = Held()
     await held.trusted()
-    exits = held.shared.in_use("cam") if held.shared else None
+    exits = held.shared.of("cam").in_use if held.shared else None
     assert exits is not None
     for exit_ in exits.exits.by_cut.values():
         object.__setattr__(exit_, "threshold", 0.0)
@@ -222,9 +222,9 @@ async def test_thresholds_follow_what_is_shown_under_the_same_number() -> None:
     held = Held()
     await held.trusted()
     assert held.shared is not None
-    before = held.shared.in_use("cam")
+    before = held.shared.of("cam").in_use
     await held.passing(COLOURS, 100)
-    after = held.shared.in_use("cam")
+    after = held.shared.of("cam").in_use
     assert before is not None
     assert after is not None
     assert after is not before, "tuned anew"

@@ -56,13 +56,13 @@ async def test_a_stream_that_moves_goes_on_answering_by_the_same_exits() -> None
     other = await moved(data)
     assert await other.passing(COLOURS, 1) == {"oracle": 4}, "its network is opened"
     assert other.cut.is_open
-    await other.until(lambda: other.special is not None and other.special.in_use("cam") is not None, COLOURS, 3)
+    await other.until(lambda: other.special is not None and other.special.of("cam").in_use is not None, COLOURS, 3)
     assert await other.passing(COLOURS, 20) == {"specialised": 80}
     assert other.phase() == "trusted"
     assert other.maker.made == {}, "nothing had to be made"
     assert first.special is not None
     assert other.special is not None
-    one, two = first.special.in_use("cam"), other.special.in_use("cam")
+    one, two = first.special.of("cam").in_use, other.special.of("cam").in_use
     assert one is not None
     assert two is not None
     assert (one.number, one.thresholds, one.spared) == (two.number, two.thresholds, two.spared)
@@ -92,7 +92,7 @@ async def test_saved_again_before_the_network_is_open_nothing_is_lost() -> None:
 
 async def test_what_was_asked_for_and_has_not_come_is_asked_for_again() -> None:
     crossing = Crossing(maker=Maker(first=10_000))
-    await crossing.until(lambda: bool(crossing.maker.reports), COLOURS)
+    await crossing.until(lambda: bool(crossing.maker.wishes), COLOURS)
     data = crossing.node.snapshot("cam")
     assert data is not None
     other = Crossing()
@@ -106,7 +106,7 @@ async def test_exits_for_other_weights_or_words_are_not_gone_on_with(change: dic
     other = await moved(changed(data, **change), labels)
     assert await other.passing(COLOURS, 20) == {"oracle": 80}
     assert other.special is not None
-    assert other.special.in_use("cam") is None
+    assert other.special.of("cam").in_use is None
     assert other.special.of("cam").weg.state.numbers <= 1, "WEG begins anew"
 
 
@@ -137,7 +137,7 @@ async def test_damaged_exits_are_made_anew_and_nothing_is_raised(change: dict[st
     other = await moved(changed(data, **change))
     assert await other.passing(COLOURS, 5) == {"oracle": 20}
     other.maker.first = 60
-    await other.until(lambda: other.special is not None and other.special.in_use("cam") is not None, COLOURS, 200)
+    await other.until(lambda: other.special is not None and other.special.of("cam").in_use is not None, COLOURS, 200)
     assert set(await other.passing(COLOURS, 2)) <= {"oracle", "specialised"}
 
 

@@ -52,7 +52,7 @@ async def test_from_the_first_question_to_the_first_answer() -> None:
     assert 28 <= asked <= 80
     assert crossing.looks(CUT) == 0
     await crossing.until(lambda: crossing.cut.is_open, BLUE_AND_GREEN)
-    assert not crossing.maker.reports
+    assert not crossing.maker.wishes
     await crossing.until(lambda: bool(crossing.maker.made), BLUE_AND_GREEN)
     made_at = crossing.looks(CUT)
     assert 60 <= made_at < 60 + TOGETHER
@@ -140,7 +140,7 @@ async def test_exits_that_the_audit_contradicts_are_switched_off_and_forgotten()
 async def test_exits_that_are_barred_are_asked_for_again_after_a_while() -> None:
     crossing = await serving()
     assert crossing.special is not None
-    crossing.special.barred("cam")
+    crossing.special.of("cam").barred()
     assert (state(crossing).known, state(crossing).head, stream(crossing).in_use) == ([], None, None)
     assert not stream(crossing).wants_taps
     before = crossing.looks(CUT)
@@ -220,7 +220,7 @@ async def test_streams_have_exits_of_their_own() -> None:
         await crossing.passing(SELDOM_RED, 1, "left")
         await crossing.passing(MOSTLY_RED, 1, "right")
     assert crossing.special is not None
-    left, right = (crossing.special.in_use(each) for each in ("left", "right"))
+    left, right = (crossing.special.of(each).in_use for each in ("left", "right"))
     assert left is not None
     assert right is not None
     subjects = {subject.stream: len(samples) for subject, samples in crossing.maker.samples.items()}
@@ -236,7 +236,7 @@ async def test_a_stream_that_is_forgotten_begins_anew() -> None:
     crossing = await serving()
     crossing.node.forget("cam")
     assert crossing.special is not None
-    assert crossing.special.edition("cam") is None
+    assert crossing.special.of("cam").in_use is None
     assert (await crossing.passing(BLUE_AND_GREEN, 5)) == {"oracle": 20}
 
 

@@ -69,7 +69,7 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        self.adaptation = Adaptation([ExitsKind(trained_here, NETWORKS)], self.budget, 0.9)
+        self.adaptation = Adaptation(ExitsKind(trained_here, NETWORKS), self.budget)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]

@@ -9,8 +9,7 @@ import pytest
 
 from cache_adapt.adaptation.send_rate import AT_ONCE, PER_S
 from cache_adapt.adaptation.target_state import Artefact
-from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import VersionUse
+from cache_adapt.adaptation.targets import Subject, Target
 from operators.wire.adaptation import MOST_SAMPLES, SAMPLES_HEADER_KEY
 from pipelines.worker.adapt import link as module
 from pipelines.worker.adapt.link import Link
@@ -57,13 +56,13 @@ def test_samples_of_a_stream_travel_together_and_once(link: Link) -> None:
 def test_what_is_one_streams_alone_is_said_and_taken_from_that_stream_only(link: Link) -> None:
     own = replace(SUBJECT, stream="gate")
     link.offer(own, "gate", [1], np.ones((1, 3), np.float16))
-    link.want(replace(TARGET, subject=own), Report("gate"))
+    link.want(replace(TARGET, subject=own), "gate")
     samples, wish = link.letters()
     assert read_samples(samples.headers, samples.value).subject == read_wish(wish.value).target.subject == own
     with pytest.raises(ValueError, match="yard"):
         link.offer(own, "yard", [1], np.ones((1, 3), np.float16))
     with pytest.raises(ValueError, match="yard"):
-        link.want(replace(TARGET, subject=own), Report("yard"))
+        link.want(replace(TARGET, subject=own), "yard")
 
 
 def test_while_the_broker_is_away_only_the_newest_samples_wait(link: Link) -> None:
@@ -97,22 +96,20 @@ def test_what_is_no_number_is_not_sent(link: Link) -> None:
     assert np.isfinite(sample.features).all()
 
 
-def test_a_wish_is_sent_at_once_then_now_and_then_with_the_latest_figures(link: Link, clock: FakeClock) -> None:
-    link.want(TARGET, Report("gate"))
+def test_a_wish_is_sent_at_once_then_now_and_then(link: Link, clock: FakeClock) -> None:
+    link.want(TARGET, "gate")
     assert link.news.is_set()
     assert kinds(link) == ["wish"]
     assert not link.news.is_set()
-    link.want(TARGET, Report("gate", 0, VersionUse(asked=5)))
+    link.want(TARGET, "gate")
     assert kinds(link) == []
     clock.advance(module.REPEATED_S)
     (letter,) = link.letters()
-    assert read_wish(letter.value).report.seen.asked == 5
-    link.want(TARGET, Report("gate", 9))
-    assert kinds(link) == ["wish"], "another version is in use"
+    assert read_wish(letter.value).target == TARGET
 
 
 def test_a_wish_that_nobody_utters_any_more_is_dropped(link: Link, clock: FakeClock) -> None:
-    link.want(TARGET, Report("gate"))
+    link.want(TARGET, "gate")
     for _ in range(30):
         clock.advance(module.REPEATED_S)
         list(link.letters())
@@ -121,7 +118,7 @@ def test_a_wish_that_nobody_utters_any_more_is_dropped(link: Link, clock: FakeCl
 
 def test_wishes_are_bounded(link: Link) -> None:
     for number in range(module.MOST_WISHES + 10):
-        link.want(TARGET, Report(f"stream-{number}"))
+        link.want(TARGET, f"stream-{number}")
     assert len(kinds(link)) == module.MOST_WISHES
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from cache_adapt.adaptation.targets import Report
 from cache_adapt.adaptation.triggers import PERIOD_S
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import digest
@@ -26,7 +25,7 @@ def installation() -> Installation:
 
 async def made(installation: Installation, link: Link, count: int = 300, seed: int = 0) -> Update:
     """What comes of so many looks at stream gate."""
-    link.want(TARGET, Report("gate"))
+    link.want(TARGET, "gate")
     offer(link, count, seed)
     await installation.work()
     update = link.newest(TARGET)
@@ -40,7 +39,7 @@ async def test_exits_come_and_workers_of_one_query_get_the_same(installation: In
     artefact = ExitArtefact.from_bytes(update.data)
     assert SPEC.why_unfit(artefact.card, SHA) is None
     assert second.newest(TARGET) == installation.worker().newest(TARGET) == update
-    second.want(TARGET, Report("yard"))
+    second.want(TARGET, "yard")
     assert await installation.work() == 0, "there is nothing to train again"
 
 
@@ -50,8 +49,8 @@ async def test_samples_of_all_workers_come_together_but_not_those_of_one_stream_
     links = [installation.worker(), installation.worker()]
     own = replace(SUBJECT, stream="gate")
     for seed, link in enumerate(links):
-        link.want(TARGET, Report(f"stream-{seed}"))
-        link.want(replace(TARGET, subject=own), Report("gate"))
+        link.want(TARGET, f"stream-{seed}")
+        link.want(replace(TARGET, subject=own), "gate")
         offer(link, 80, seed, stream=f"stream-{seed}")
     offer(links[0], 149, subject=own)
     assert await installation.work() == 1
@@ -97,7 +96,7 @@ async def test_where_the_query_names_other_words_or_another_network_nothing_is_t
         replace(TARGET, kind="virus"),
     ]
     for target in others:
-        link.want(target, Report("gate"))
+        link.want(target, "gate")
         offer(link, 60, subject=target.subject)
     assert await installation.work() == 0
     assert "passed over" in caplog.text
@@ -140,7 +139,7 @@ async def test_hostile_updates_are_refused_and_what_is_there_stays(
         installation.publish(bad)
     assert link.newest(TARGET) == before
     installation.pass_s(PERIOD_S)
-    link.want(TARGET, Report("gate"))
+    link.want(TARGET, "gate")
     await installation.work()
     assert len([each for each in caplog.records if each.name.startswith("pipelines")]) <= 12
 
