@@ -28,6 +28,8 @@ class Extension(Strict):
     model_config = ConfigDict(protected_namespaces=())
     group: ClassVar[str]
     """The group of the entry points that name such classes."""
+    methods: ClassVar[Mapping[str, str]] = {}
+    """The methods that such a class must have, and how each is defined: by ``def`` or ``async def``."""
     made: ClassVar[type[Any]]
     keys: ClassVar[Collection[str]]
 
@@ -82,9 +84,22 @@ def _kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:
         fields: dict[str, Any] = {tag: (Literal[name], ...), **keys}
         found = create_model(f"{made.__name__}Keys", __base__=base, __doc__=made.__doc__, **fields)
     except Exception as error:  # annotations of others
-        raise BadInput(f"{name} ({made.__module__}.{made.__qualname__}): {type(error).__name__}: {error}") from error
+        raise BadInput(f"{name} ({_name(made)}): {type(error).__name__}: {error}") from error
+    for method, form in base.methods.items():
+        if _form(getattr(made, method, None)) != form:
+            raise BadInput(f"{name} ({_name(made)}): needs a method of its own: {form} {method}(self, …)")
     found.made, found.keys = made, tuple(keys)
     return found
+
+
+def _name(made: type[Any]) -> str:
+    return f"{made.__module__}.{made.__qualname__}"
+
+
+def _form(method: object) -> str:
+    if not callable(method):
+        return "none"
+    return "async def" if inspect.iscoroutinefunction(inspect.unwrap(method)) else "def"
 
 
 def _fields(made: type[Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pipelines.query.look_ahead import streams_ahead
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.given import given
 from pipelines.settings import hwaccel
+from serving.errors import BadInput
 from sluice.query import Query
 from sluice.results import Result
 
@@ -69,9 +70,26 @@ def arun(
     operators: Mapping[str, type[Any]] = NONE,
 ) -> AsyncGenerator[Result, None]:
     """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early."""
+    _check(query, sources, limit, observers)
+    models = [models] if isinstance(models, str | Path) else models
     wanted = _opened(query, list(map(str, sources)), models, operators)
     specs = capture_specs(wanted.query, limit=limit, hwaccel=hwaccel())
     return _results(wanted, specs, frames, progress, observers)
+
+
+def _check(query: object, sources: Sequence[object], limit: object, observers: Sequence[object]) -> None:
+    """Raise BadInput for what no type checker has seen."""
+    if not isinstance(query, Query | str | Path):
+        raise BadInput(f"a query is a sluice.Query or a path, not a {type(query).__name__}")
+    for source in sources:
+        if not isinstance(source, str | Path):
+            what = f"a source is a path or an address, one by one, not a {type(source).__name__}"
+            raise BadInput(f"{what}; the first webcam is 'v4l2:0'")
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise BadInput(f"limit: is {limit!r}; a number of frames from 1 on, or None")
+    for observer in observers:
+        if isinstance(observer, type):
+            raise BadInput(f"observers: {observer.__name__} is a class: give an instance, {observer.__name__}()")
 
 
 def _opened(

@@ -23,7 +23,8 @@ def watch(
     ``broker``: ``kafka://HOST:PORT``, by default ``SLUICE_BROKER``; further variables say how to speak to it
     (``docs/deploy.md``). ``streams``: only these. ``group``: applications of one group share the streams and go on
     where they were: a result is done when the next one is asked for. ``from_beginning``: begin with the oldest where
-    there is no such place. ``prefix``: begins the topics' names. Raises BadInput, or Unavailable without a broker.
+    there is no such place. ``prefix``: begins the topics' names. A broker that does not answer is waited for, and the
+    log says so. Raises BadInput.
     """
     need("kafka")
     from pipelines.kafka.results import LatestResults, ResultsReader

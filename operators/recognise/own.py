@@ -32,7 +32,12 @@ class OwnRecogniser(ABC):
         if regions:
             await make_image(frame)
             pictures = [cut(frame.image, region.box).pixels for region in regions]
-            for region, (label, confidence) in zip(regions, await in_thread(partial(self.look, pictures)), strict=True):
+            said = await in_thread(partial(self.look, pictures))
+            if len(said) != len(pictures) or not all(map(_is_answer, said)):
+                raise ValueError(
+                    f"look has returned {said!r:.100} for {len(pictures)} pictures: a (word, share) for each"
+                )
+            for region, (label, confidence) in zip(regions, said, strict=True):
                 region.attributes.append(self._answer(label, confidence))
         return []
 
@@ -43,3 +48,7 @@ class OwnRecogniser(ABC):
         return Attribute(
             name=self._name, label=word(label), confidence=share(confidence), provenance="oracle", model=self._model
         )
+
+
+def _is_answer(said: object) -> bool:
+    return isinstance(said, tuple | list) and len(said) == 2 and isinstance(said[0], str)

@@ -8,11 +8,13 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError, KafkaError
+from kafka.net.compat import KafkaNetClient
 
 from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import TopicRights, lacking_rights, refused
@@ -95,15 +97,24 @@ def attempt(
     """Try once, for a few seconds and about as long as ``patience_s``: a client, or why there is none."""
     logging.getLogger("kafka").propagate = log.isEnabledFor(logging.DEBUG)  # what users need to know is said here
     patience_s = min(max(patience_s, LEAST_S), ATTEMPT_S)
+    options, links = client_options(settings), list[KafkaNetClient]()
+
+    def linked(**config: Any) -> KafkaNetClient:
+        links.append(KafkaNetClient(**config))
+        return links[-1]
+
     try:
-        return kind(**client_options(settings), bootstrap_timeout_ms=round(patience_s * 1000), **arguments)
+        return kind(**options, bootstrap_timeout_ms=round(patience_s * 1000), kafka_client=linked, **arguments)
     except (KafkaError, OSError) as error:
         said, words = verdict(settings, settings.url, error), str(error)
+    for link in links:
+        link.close()  # a client that fails leaves its thread and sockets behind
     if said.final:
         return said
     from pipelines.kafka.async_clients import knock  # the other client library tells what this one hides
 
-    return asyncio.run(knock(settings, patience_s)) or Verdict(words, final=False)
+    with ThreadPoolExecutor(1) as beside:  # an event loop may run in this thread, as in notebooks
+        return beside.submit(asyncio.run, knock(settings, patience_s)).result() or Verdict(words, final=False)
 
 
 def _span(timeout_s: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -272,6 +272,7 @@ class OwnNode(Extension, Node):
     """A node whose operator is a class of the user's."""
 
     group = "sluice.operators"
+    methods: ClassVar[Mapping[str, str]] = {"process": "async def", "forget": "def"}
     task: str
     input: str | None = Field(default=None, max_length=1000)
     """Default: ``frame``. Otherwise the objects to look at: ``track[label == person]``."""

@@ -177,6 +177,29 @@ async def test_a_task_that_is_cancelled_ends_the_run(tmp_path: Path) -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
+@pytest.mark.parametrize(
+    ("given", "more", "said"),
+    [
+        ([None], {}, "not a NoneType; the first webcam is 'v4l2:0'"),
+        ([0], {}, "not a int"),
+        ([["a.mp4"]], {}, "one by one, not a list"),
+        ([np.zeros((400, 400, 3), np.uint8)], {}, "not a ndarray"),
+        (["a.mp4"], {"limit": 0}, "limit: is 0"),
+        (["a.mp4"], {"limit": "3"}, "limit: is '3'"),
+        (["a.mp4"], {"observers": [Ends]}, "observers: Ends is a class: give an instance"),
+        (["a.mp4"], {"models": "nowhere"}, "no such directory of models: nowhere"),
+    ],
+)
+def test_arguments_of_other_types_are_refused_in_one_short_line(
+    given: list[Any], more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(sluice.SluiceError, match=said) as caught:
+        sluice.run(query(), *given, **more)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(sluice.BadInput, match=r"a sluice\.Query or a path, not a dict"):
+        sluice.run({"version": 1})  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_run_is_said_when_it_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(sluice.QueryError, match="the query has no streams"):
         sluice.run(query())

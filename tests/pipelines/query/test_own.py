@@ -107,6 +107,32 @@ def test_a_class_whose_annotations_mean_nothing_is_named() -> None:
         kinds(OwnNode, "task", ["odd"], NODE_TYPES, {"odd": Odd})
 
 
+@pytest.mark.parametrize(
+    ("methods", "said"),
+    [
+        ({"process": Ground.process}, "def forget"),
+        ({"forget": Ground.forget}, "async def process"),
+        ({"process": lambda self, frame, regions, call: [], "forget": Ground.forget}, "async def process"),
+    ],
+)
+def test_a_class_without_the_methods_of_an_operator_is_refused(
+    methods: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=rf"half \(.*Half\): needs a method of its own: {said}\(self, …\)"):
+        checked("  - {name: half, task: half}\n", tmp_path, {"half": type("Half", (), methods)})
+
+
+@pytest.mark.parametrize("said", [[], ["bright"], [(None, 0.5)], [("bright", 0.5), ("dark", 0.5)], "ab"])
+async def test_a_look_that_is_no_word_for_each_picture_is_told(said: Any) -> None:
+    class Odd(OwnRecogniser):
+        def look(self, pictures: Sequence[Image]) -> Sequence[tuple[str, float]]:
+            found: Sequence[tuple[str, float]] = said
+            return found
+
+    with pytest.raises(ValueError, match=r"look has returned .* for 1 pictures: a \(word, share\) for each"):
+        await Odd("odd").process(make_frame(), [make_region()], CALL)
+
+
 def test_the_schema_of_a_query_has_its_keys() -> None:
     schema = extended(Query, "nodes", "task", kinds(OwnNode, "task", [], NODE_TYPES, OWN)).model_json_schema()
     keys = schema["$defs"]["GroundKeys"]
@@ -134,7 +160,8 @@ async def test_on_frames_it_gives_a_word_to_the_whole_frame(tmp_path: Path) -> N
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with an entry point, on the path of modules."""
-    code = "class Spot:\n    def __init__(self, size: int): ...\n"
+    code = "class Spot:\n    def __init__(self, size: int): ...\n    async def process(self, *given): return []\n"
+    code += "    def forget(self, stream): ...\n"
     folder = installed(tmp_path / "installed", "own_ground", code, "[sluice.operators]\nspot = own_ground:Spot\n")
     monkeypatch.syspath_prepend(str(folder))
     yield folder
