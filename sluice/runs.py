@@ -106,7 +106,7 @@ async def _results(
     wanted: CompiledQuery, specs: Sequence[CaptureSpec], frames: bool, progress: bool, observers: Sequence[Observer]
 ) -> AsyncGenerator[Result, None]:
     # The engines, which a wrong query need not wait for.
-    from pipelines.assembly.parts import Setting, assembled
+    from pipelines.assembly.parts import Setting, assembled, lifecycles
     from pipelines.process.safe_console import SafeConsole
     from pipelines.process.signals import stop_when_hung
     from pipelines.run.embedded import EmbeddedRun
@@ -118,10 +118,13 @@ async def _results(
         watching = Observers([*bars, *observers])
         played = EmbeddedRun(specs, watching, streams_ahead(wanted.query))
         setting, stop = Setting(clock=SteadyClock(), observers=watching), asyncio.Event()
+        events = lifecycles(wanted.query, watching)
+        shown.callback(events.finish)
         async with (
             assembled(wanted, setting) as parts,
             stop_when_hung(parts.hung, stop),
             aclosing(played.results(parts.executor, stop)) as answers,
         ):
             async for found in answers:
+                events(found.result)
                 yield Result.of(found.result, found.frame if frames else None)

@@ -18,7 +18,7 @@ import pytest
 import sluice
 from tests.operators.capture.clips import make_clip
 from tests.real.rtsp import MakeServer
-from tests.sluice.clips import FRAMES, clip, query
+from tests.sluice.clips import FRAMES, NODES, clip, query
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +89,26 @@ def test_observers_hear_of_the_run(tmp_path: Path) -> None:
     ends = Ends()
     list(sluice.run(query(), clip(tmp_path), observers=[ends]))
     assert ends.states[-1] == "ended"
+
+
+class Events(sluice.Observer):
+    """Notes what tracks, zones and lines have to tell."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def event_found(self, event: Any) -> None:
+        self.told.append(event.type if hasattr(event, "type") else "count")
+
+
+def test_observers_hear_what_happens_at_lines_and_in_zones(tmp_path: Path) -> None:
+    line = {"name": "middle", "streams": "*", "points": [[0.5, 0.0], [0.5, 1.0]]}
+    heard, wanted = Events(), sluice.Query(name="test", slo_ms=5000, nodes=NODES, lines=[line])
+    results = list(sluice.run(wanted, clip(tmp_path), observers=[heard]))
+    assert heard.told.count("cross") == 1
+    assert heard.told[0] == "new"
+    assert "end" in heard.told
+    assert len(results) == FRAMES
 
 
 def test_a_file_waits_for_a_slow_caller(tmp_path: Path) -> None:
