@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from serving.common.explain import first_line
 from serving.common.precision import Device, Precision
 from serving.common.silence import silent
 from serving.errors import BadInput, ModelError
 
-with silent():
+if TYPE_CHECKING:
     import onnxruntime as ort
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,14 @@ class DeviceChoice:
 CHOICE = DeviceChoice()
 
 
+@cache
+def runtime() -> Any:
+    """ONNX Runtime; a process whose networks all run elsewhere does without its 8 MB."""
+    with silent():
+        import onnxruntime
+    return onnxruntime
+
+
 def use(device: Device) -> None:
     """Run networks that are opened from now on there; BadInput where a GPU is demanded and cannot be used."""
     why = why_no_gpu() if device == "cuda" else None
@@ -54,12 +63,12 @@ def use(device: Device) -> None:
 @cache
 def why_no_gpu() -> str | None:
     """Why no network can be run on a GPU here, as half a sentence; None where it can."""
-    if CUDA not in ort.get_available_providers():
+    if CUDA not in runtime().get_available_providers():
         return "this ONNX Runtime is built for processors only"
     if not _gpus():
         return "no NVIDIA driver tells of a GPU"
     with redirect_stdout(StringIO()):  # it prints what it does not find
-        ort.preload_dlls()
+        runtime().preload_dlls()
     return None if _loads(CUDA) else "the libraries of CUDA or cuDNN that this ONNX Runtime needs are not installed"
 
 
@@ -73,7 +82,7 @@ def why_not_on_gpu() -> str | None:
     one, other = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("one", "other"))
     graph = helper.make_graph([helper.make_node("Neg", ["one"], ["other"])], "trial", [one], [other])
     model = onnx.helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
-    session = opened("trial", model.SerializeToString(), ort.SessionOptions(), providers("fp32"))
+    session = opened("trial", model.SerializeToString(), runtime().SessionOptions(), providers("fp32"))
     return "ONNX Runtime ran a small network on the processor" if session.get_providers()[0] == CPU else None
 
 
@@ -83,7 +92,7 @@ def providers(precision: Precision) -> list[ProviderOptions]:
         return [(CPU, {})]
     # A GPU would round what it multiplies to 10 bits unless told not to.
     wanted: list[ProviderOptions] = [(CUDA, {"use_tf32": "0"}), (CPU, {})]
-    if TENSORRT in ort.get_available_providers() and _loads(TENSORRT):
+    if TENSORRT in runtime().get_available_providers() and _loads(TENSORRT):
         wanted.insert(0, (TENSORRT, {"trt_int8_enable": "1"} if precision == "int8" else {}))
     return wanted
 
@@ -109,17 +118,17 @@ def _first_that_opens(
 ) -> ort.InferenceSession:
     for first in range(len(wanted) - 1):
         try:
-            return ort.InferenceSession(graph, options, providers=wanted[first:], enable_fallback=0)
+            return runtime().InferenceSession(graph, options, providers=wanted[first:], enable_fallback=0)
         except Exception as error:  # the runtime's exceptions share no base but Exception
             log.warning("model %s: %s does not open it: %s", name, wanted[first][0], first_line(error))
-    return ort.InferenceSession(graph, options, providers=wanted[-1:])
+    return runtime().InferenceSession(graph, options, providers=wanted[-1:])
 
 
 @cache
 def _loads(provider: str) -> bool:
     """Whether a provider's library finds all that it needs."""
     try:
-        ctypes.CDLL(str(Path(ort.__file__).parent / "capi" / LIBRARIES[provider]))
+        ctypes.CDLL(str(Path(runtime().__file__).parent / "capi" / LIBRARIES[provider]))
     except OSError:
         return False
     return True

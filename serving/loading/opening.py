@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.catalogue.lookup import Entry, read_weights, verify
-from serving.engines.exit_network import ExitNetwork
 from serving.engines.groups import Group, SharedPrefix, Solo
 from serving.engines.network import Engine, EngineNetwork, Network
-from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
@@ -21,6 +19,8 @@ from serving.variants.variant import Variant, reference
 
 if TYPE_CHECKING:
     import onnx
+
+    from serving.engines.exit_network import ExitNetwork
 
 WORTH_SHARING = 0.3
 """The least share of a network's multiply-adds that must be common for it to be run in two pieces."""
@@ -55,6 +55,8 @@ def open_model(entry: Entry, threads: int) -> Network:
 def engine_for(variant: Variant, threads: int) -> Engine:
     """An engine that runs a variant; ModelError where it is not installed."""
     if variant.engine == "onnxruntime":
+        from serving.engines.onnxruntime import OnnxRuntimeEngine  # a process may have all its networks elsewhere
+
         return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
     if variant.engine == "openvino":
         from serving.engines.openvino import OpenVinoEngine
@@ -80,6 +82,8 @@ def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> Engin
 
 def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, threads: int) -> ExitNetwork:
     """Cut at these tensors; raises ModelError where it cannot be."""
+    from serving.engines.exit_network import ExitNetwork
+    from serving.engines.onnxruntime import OnnxRuntimeEngine
     from serving.graphs.shapes import with_item_size
     from serving.graphs.taps import tap_points, tapped
 

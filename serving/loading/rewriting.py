@@ -18,7 +18,6 @@ import numpy as np
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.common.explain import first_line
 from serving.common.tensors import Array, Image
-from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size, guessed
 from serving.loading.proofs import proven
@@ -142,6 +141,8 @@ def _apart(one: Array, other: Array) -> float:
 
 
 def _outputs(model: onnx.ModelProto, items: Array) -> list[Array]:
+    from serving.engines.onnxruntime import OnnxRuntimeEngine
+
     engine = OnnxRuntimeEngine("changed", threads=1)
     try:
         engine.load([model.SerializeToString()])

@@ -179,7 +179,9 @@ class Router:
         while True:
             await sleep(self._clock, AGAIN_S)
             for name in self._waiting():
-                await load_or_wait(self._client(name), _placed(name)[0])
+                fault = await load_or_wait(self._client(name), _placed(name)[0])
+                if fault is not None and not isinstance(fault, BackendDown):
+                    log.warning("%s is not asked until its backend has another one: %s", name, fault)
 
     def _waiting(self) -> list[str]:
         """The models at places that answer again, and have not said yet what they are."""

@@ -26,6 +26,8 @@ from serving.remote.client.backend_client import BackendClient, ClientTools
 from serving.scheduling.requests import Urgency
 from tests.integration.backend_process import BackendProcess, backend_process
 from tests.models import mean_model, yolox_nano
+from tests.pipelines.run.test_run_query import write_clip
+from tests.pipelines.test_imports import RIGHT, imported
 from tests.real.bad_wire import bad_wire
 from tests.real.ports import free_port
 from tests.serving.remote.server.test_door import certificates
@@ -157,6 +159,18 @@ async def test_one_that_drains_is_left_for_another(tmp_path: Path) -> None:
             assert answered(await asking, wanted) == len(given)
             assert await asyncio.to_thread(one.command.wait) == 0
             assert answered(await outcomes(client, given), wanted) == len(given)
+
+
+def test_a_run_whose_networks_are_all_elsewhere_imports_no_runtime(tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    with backend_process(tmp_path / "backend", "--load", KIND) as backend:
+        text = RIGHT.replace("nodes:", f"backends: {{gpu: {{url: 'grpc://{backend.grpc}'}}}}\nnodes:")
+        for name, model in (("here", KIND), ("elsewhere", f"{KIND} on gpu")):
+            (tmp_path / f"{name}.yaml").write_text(text.replace("endless", model))
+            status, found = imported(tmp_path, ["run", f"{name}.yaml"])
+            assert status == 0
+            assert ({"onnxruntime", "onnx"} <= found) is (name == "here")
+            assert found.isdisjoint({"onnxruntime", "onnx"}) is (name == "elsewhere")
 
 
 async def test_a_network_that_was_exchanged_is_refused(tmp_path: Path) -> None:

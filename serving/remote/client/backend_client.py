@@ -66,8 +66,6 @@ class BackendClient:
         self._models: dict[str, RemoteModel] = {}
         self._times: dict[str, CallTimes] = {}
         self._loading: dict[str, asyncio.Lock] = {}
-        self._refused: set[str] = set()
-        """Networks that cannot be used, whatever comes."""
         self._rectangles = Rectangles(self.card, self._load_shape)
 
     async def start(self) -> None:
@@ -83,8 +81,8 @@ class BackendClient:
         return bool(self._servers.askable())
 
     def waits_for(self, served: str) -> bool:
-        """Whether it answers, and has not been asked yet what this network is: it was down."""
-        return self.may_answer and served not in self._models and served not in self._refused
+        """Whether it answers, and has not been asked yet what this network is: it was down, or has another one now."""
+        return served not in self._models and any(served not in each.refused for each in self._servers.askable())
 
     def identity(self, served: str) -> str | None:
         """The digest of a network that was loaded; None where the server cannot tell."""
@@ -106,15 +104,13 @@ class BackendClient:
                 return
 
             async def described(server: ServerChannel, left_s: float) -> RemoteModel:
-                return await self._descriptions.of(served, server, left_s)
+                server.refused.add(served)
+                model = await self._descriptions.of(served, server, left_s)
+                server.refused.discard(served)
+                return model
 
-            try:
-                model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
-                await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
-            except ModelError as error:
-                if not isinstance(error, BackendDown):
-                    self._refused.add(served)
-                raise
+            model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
+            await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
             self._models[served] = model
 
     async def fitted(self, served: str, width: int, height: int, detail: int | None) -> ModelCard:
@@ -131,7 +127,12 @@ class BackendClient:
         """
         if served not in self._models:
             assumed = self.card(served)
-            await self.load(served)
+            try:
+                await self.load(served)
+            except BackendDown:
+                raise
+            except ModelError as error:  # it was down, and has come back with something else
+                raise BackendDown(str(error)) from error
             if self.card(served) != assumed:
                 raise BackendDown(f"{self.address} is back, and {served} is asked from the next frame on")
         model = self._models[served]
@@ -163,15 +164,24 @@ class BackendClient:
                 raise TooLate(f"{self.address} could not answer in time")
         began_s = self._clock.monotonic_s()
         least = self._tools.least_scores.get(model.served)
-        call = InferenceCall(model, batch, urgency, self._tools.limits, least)
         async with self._room.one(urgency, within_s):
 
             async def attempt(server: ServerChannel, left_s: float) -> list[Array]:
-                await self._descriptions.verify(model, server, left_s)
+                asked = await self._verified(model, server, left_s)
+                call = InferenceCall(asked, batch, urgency, self._tools.limits, least)
                 return await call.to(server, left_s, self._clock.monotonic_s())
 
             left_s = within_s - (self._clock.monotonic_s() - began_s)
             return await self._calls.make(model.served, attempt, left_s, urgency.droppable)
+
+    async def _verified(self, model: RemoteModel, server: ServerChannel, left_s: float) -> RemoteModel:
+        """The network as the server has it, which may have taken the place of the one that it had."""
+        known, others = self._models.get(model.served, model), self._servers.askable([server])
+        found = await self._descriptions.verified(known, server, others, left_s)
+        if found != known:
+            log.warning("%s has %s %s now: it is used", self.address, found.served, found.card.version)
+            self._models[model.served] = found
+        return found
 
     async def _load_shape(self, name: str) -> float:
         """Have a detector run once at another shape; ModelError where the backend does not take it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
@@ -38,14 +40,22 @@ class Descriptions:
         config = await server.ask(MODEL_CONFIG, pb.ModelConfigRequest(name=served), timeout_s)
         return of_ours(served, read_cards(config.config, self._limits), own, tensors)
 
-    async def verify(self, model: RemoteModel, server: ServerChannel, timeout_s: float) -> None:
-        """Make sure, once for each connection, that the server serves this network; AnotherNetwork if not."""
+    async def verified(
+        self, model: RemoteModel, server: ServerChannel, others: Collection[ServerChannel], timeout_s: float
+    ) -> RemoteModel:
+        """Make sure, once for each connection, that the server serves this network; AnotherNetwork if not.
+
+        Returns one that has taken its place, where that is asked and read alike and none of the ``others`` has the old.
+        """
         if model.served in server.verified:
-            return
+            return model
         try:
             found = await self.of(model.served, server, timeout_s)
         except ModelError as error:
             raise AnotherNetwork(str(error)) from error
-        if found != model:
-            raise AnotherNetwork(f"{model.served} is another network there than it was: start anew to use it")
+        if found != model and not found.can_replace(model):
+            raise AnotherNetwork(f"{model.served} takes or says something else there than it did: start anew to use it")
+        if found != model and any(model.served in each.verified for each in others):
+            raise AnotherNetwork(f"{model.served} is another network there than on other servers")
         server.verified.add(model.served)
+        return found

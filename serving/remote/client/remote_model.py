@@ -21,6 +21,8 @@ from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.parameters import checked_name
 from serving.remote.protocol.wire_card import wire_card
 
+DESCRIBING = {"version", "tier", "file", "sha256", "licence", "source", "description", "accuracy", "views", "joules"}
+"""Keys of a card that change nothing of how a network is asked and read."""
 TensorMetadata = ModelMetadataResponse.TensorMetadata
 
 
@@ -48,6 +50,14 @@ class RemoteModel:
         if batch.ndim != 4 or batch.dtype != np.dtype(size.dtype) or batch.shape[colours] != 3:
             given = " × ".join(map(str, batch.shape))
             raise ModelError(f"{self.served} takes {size.dtype} pictures, was given {batch.dtype.name} {given}")
+
+    def can_replace(self, other: RemoteModel) -> bool:
+        """Whether it is asked and read as another one, so that operators can go on with it.
+
+        An embedder never can: its vectors say nothing beside those of another one.
+        """
+        mine, its = (each.card.model_dump(exclude=DESCRIBING) for each in (self, other))
+        return self.card.task != "embed" and mine == its and (self.input, self.outputs) == (other.input, other.outputs)
 
     def in_order(self, answer: dict[str, Array], items: int) -> list[Array]:
         """The outputs of a call in the card's order; Malformed where one is missing, or is not as was announced."""

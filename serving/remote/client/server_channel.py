@@ -84,6 +84,8 @@ class ServerChannel:
         """Whether it was asked once, whatever it said."""
         self.verified: set[str] = set()
         """Networks that it is known to serve since the connection was made, by their names there."""
+        self.refused: set[str] = set()
+        """Those that could not be used as it has described them since then."""
         self.queue = 0
         """Items that waited there when it answered last."""
         self._metadata = None if address.token is None else [("authorization", f"Bearer {address.token}")]
@@ -204,6 +206,7 @@ class ServerChannel:
             state = self._channel.get_state(try_to_connect=True)
             if state is not grpc.ChannelConnectivity.READY:
                 self.verified.clear()
+                self.refused.clear()
                 self.process, self.loaded = "", frozenset()
             await self._channel.wait_for_state_change(state)
 

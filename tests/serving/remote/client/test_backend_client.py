@@ -14,6 +14,7 @@ import pytest
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BackendDown, ModelError, TooLate
 from serving.remote.client import backend_client, calls
+from serving.remote.client.backend_client import BackendClient
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import values
 from serving.remote.protocol.wire_card import INPUT
@@ -113,21 +114,104 @@ async def test_another_network_of_that_name_is_refused(
             await client.load("means")
 
 
-async def test_a_network_that_is_exchanged_is_not_asked(
-    catalogue: Catalogue, connected: Connected, tmp_path: Path
+async def exchanged(server: V2Server, client: BackendClient, others: Catalogue) -> None:
+    """The server goes, and comes back with networks of this catalogue."""
+    await server.stop()
+    await until(lambda: not any(each.target == server.target for each in client._servers.askable()))
+    server.networks = ours(others).networks
+    await server.start()
+    await until(lambda: any(each.target == server.target for each in client._servers.askable()))
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Catalogue:
+    return mean_model(tmp_path / "others", version="2", sha256="1" * 64)
+
+
+async def test_a_network_that_is_not_the_one_here_is_not_asked_until_it_is_back(
+    catalogue: Catalogue, others: Catalogue, connected: Connected
 ) -> None:
     server = ours(catalogue)
     async with serving(server), connected(server) as client:
         await client.load("means")
-        await server.stop()
-        await until(lambda: not client.may_answer)
-        server.networks = ours(mean_model(tmp_path / "others", version="2", sha256="1" * 64)).networks
-        await server.start()
-        await until(lambda: client.may_answer)
+        await exchanged(server, client, others)
         before = len(server.asked)
-        with pytest.raises(BackendDown, match="serves another network"):
+        with pytest.raises(BackendDown, match="serves another network than means 1 of this machine"):
             await client.infer("means", PICTURES, SOON)
         assert len(server.asked) == before
+        await exchanged(server, client, catalogue)
+        assert np.array_equal((await client.infer("means", PICTURES, SOON))[0], MEANS)
+
+
+async def test_a_new_version_takes_the_place_of_the_old_where_none_is_here(
+    catalogue: Catalogue, others: Catalogue, connected: Connected, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server, known=Catalogue([tmp_path / "none"])) as client:
+        await client.load("means")
+        await exchanged(server, client, others)
+        for _ in range(2):
+            assert np.array_equal((await client.infer("means", PICTURES, SOON))[0], MEANS)
+        assert client.identity("means") == others.find("means").card.identity
+        assert client.card("means").version == "2"
+    assert [each.message.endswith(" has means 2 now: it is used") for each in caplog.records].count(True) == 1
+
+
+@pytest.mark.parametrize("changes", [{"classes": ["a", "b", "c"]}, {"input": {"width": 8, "height": 8}}])
+async def test_one_that_is_read_otherwise_does_not(
+    catalogue: Catalogue, connected: Connected, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server, known=Catalogue([tmp_path / "none"])) as client:
+        await client.load("means")
+        await exchanged(server, client, mean_model(tmp_path / "others", version="2", sha256="1" * 64, **changes))
+        before = len(server.asked)
+        for _ in range(2):
+            with pytest.raises(
+                BackendDown, match="takes or says something else there than it did: start anew to use it"
+            ):
+                await client.infer("means", PICTURES, SOON)
+        assert len(server.asked) == before
+
+
+async def test_servers_are_exchanged_one_after_the_other_and_one_network_answers_at_a_time(
+    catalogue: Catalogue, others: Catalogue, connected: Connected, tmp_path: Path
+) -> None:
+    one, other = ours(catalogue), ours(catalogue)
+    async with serving(one), serving(other), connected(one, other, known=Catalogue([tmp_path / "none"])) as client:
+        await client.load("means")
+        await until_verified(client, 2)
+        await exchanged(one, client, others)
+        before = len(one.asked)
+        for _ in range(20):
+            await client.infer("means", PICTURES, SOON)
+        assert len(one.asked) == before
+        assert client.card("means").version == "1"
+        await exchanged(other, client, others)
+        await until_verified(client, 2)
+        assert client.card("means").version == "2"
+
+
+async def until_verified(client: BackendClient, servers: int) -> None:
+    async with asyncio.timeout(60):
+        while sum("means" in each.verified for each in client._servers.askable()) < servers:
+            await client.infer("means", PICTURES, SOON)
+
+
+async def test_a_backend_that_was_down_and_comes_back_with_another_network_is_asked_again_once_it_has_the_right_one(
+    catalogue: Catalogue, others: Catalogue, connected: Connected
+) -> None:
+    server = ours(others)
+    async with serving(server), connected(server) as client:
+        with pytest.raises(ModelError, match="serves another network than means 1"):
+            await client.load("means")
+        assert not client.waits_for("means")
+        with pytest.raises(BackendDown, match="serves another network than means 1"):
+            await client.infer("means", PICTURES, SOON)
+        await exchanged(server, client, catalogue)
+        assert client.waits_for("means")
+        await client.load("means")
+        assert np.array_equal((await client.infer("means", PICTURES, SOON))[0], MEANS)
 
 
 async def test_answers_are_checked(catalogue: Catalogue, connected: Connected) -> None:
@@ -180,8 +264,8 @@ async def test_another_server_answers_where_one_hangs(catalogue: Catalogue, conn
     one, other = ours(catalogue), ours(catalogue)
     async with serving(one, other), connected(one, other) as client:
         await client.load("means")
-        await client._descriptions.verify(client._models["means"], client._servers.askable()[0], 5)
-        await client._descriptions.verify(client._models["means"], client._servers.askable()[1], 5)
+        await client._verified(client._models["means"], client._servers.askable()[0], 5)
+        await client._verified(client._models["means"], client._servers.askable()[1], 5)
         one.answering.clear()
         asked = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(8)]
         for answer in await asyncio.gather(*asked):
