@@ -289,7 +289,8 @@ def read_draft(document: Document, own: Kinds = NONE) -> Draft:
         i: stream for i, item in _items(document.data, "streams") if (stream := salvage(StreamSpec, item, context))
     }
     nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, found, context))}
-    unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
+    names = (item.get("name") for i, item in _items(document.data, "nodes") if i not in nodes)
+    unread = frozenset(name for name in names if isinstance(name, str))
     ids = [stream.id for stream in streams.values()]
     shapes = [*_shapes(document.data, "zones", ZoneSpec), *_shapes(document.data, "lines", LineSpec)]
     problems = [
@@ -299,7 +300,7 @@ def read_draft(document: Document, own: Kinds = NONE) -> Draft:
         *name_problems(shapes),
         *stream_problems(shapes, ids),
     ]
-    return Draft(document, query, nodes, frozenset(map(str, unread)), tuple(problems))
+    return Draft(document, query, nodes, unread, tuple(problems))
 
 
 def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:

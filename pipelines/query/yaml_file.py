@@ -13,6 +13,9 @@ from serving.common.explain import KeyPath, Problem
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+LONGEST_NUMBER = 100
+"""Characters: numbers that a few letters make endless cannot even be printed."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def parse_yaml(path: Path, text: str) -> Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain YAML: no aliases, which a few lines can blow up to gigabytes, and no dates."""
+    """Plain YAML: no aliases, which a few lines can blow up to gigabytes, no endless numbers, and no dates."""
 
     _depth = 0
 
@@ -89,6 +92,12 @@ class _Loader(yaml.SafeLoader):
             return super().compose_node(parent, index)
         finally:
             self._depth -= 1
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+            raise yaml.composer.ComposerError(None, None, "a number without end", node.start_mark)
+        return node
 
     def _refuse(self, why: str) -> NoReturn:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]

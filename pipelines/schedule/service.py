@@ -26,6 +26,7 @@ from pipelines.schedule.fleet_view import FleetView, ViewBounds
 from pipelines.schedule.names import process_name
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
+from serving.common.threads import in_own_thread
 from serving.common.untrusted import LONGEST_REASON, printable
 from serving.errors import Malformed
 
@@ -136,7 +137,7 @@ class SchedulerService:
         self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.now_s)
         try:
             task = self._epochs.begin(moment.now_s)
-            plan = await asyncio.to_thread(task.plan)  # meanwhile the group must hear of this scheduler
+            plan = await in_own_thread(task.plan)  # meanwhile the group must hear of this scheduler
             if not self.leads or term != self._election.terms:
                 return
             made = self._epochs.end(epoch, moment, task, plan)

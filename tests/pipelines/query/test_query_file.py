@@ -168,6 +168,11 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ("---\na: 1\n---\nb: 1", "expected a single document"),
         ("a: " + "x" * 300_000, ": is larger than 256 KiB"),
         ("name: 12\nversion: 1", ":1: name: should be text; put it in quotes"),
+        ("version: 1\nslo_ms: 0x" + "F" * 20_000, ":2: is not valid YAML: a number without end"),
+        ("version: 1\nslo_ms: " + "1:" * 3000 + "1", ":2: is not valid YAML: a number without end"),
+        ("slo_ms: " + "9" * 5000 + ".0", ":1: is not valid YAML: a number without end"),
+        ("nodes: [{name: [], task: track}]", ":1: nodes[0].name: should be text"),
+        ("nodes: [{name: {a: 1}, task: track}]", ":1: nodes[0].name: should be text"),
     ],
 )
 def test_what_is_no_query_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
