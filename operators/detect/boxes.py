@@ -29,7 +29,7 @@ def _check(card: ModelCard, item: Sequence[Array]) -> None:
     rows = len(item[0]) if item and item[0].ndim == 2 else -1
     wanted: list[tuple[int, ...]] = [(rows, 4), (rows,), (rows,), (), (rows, POINTS, 2)]
     shapes = [each.shape for each in item]
-    if rows >= 0 and shapes in (wanted[:4], wanted) and 0 <= int(item[3]) <= rows:
+    if rows >= 0 and shapes in (wanted[:4], wanted) and 0 <= item[3] <= rows:  # which a number that is none is not
         return
     given = ", ".join(" × ".join(map(str, shape)) or "a number" for shape in shapes)
     raise ModelError(

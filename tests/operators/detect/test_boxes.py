@@ -60,6 +60,8 @@ def changed(place: int, array: np.ndarray) -> Outputs:
         lambda: outputs()[:3],
         lambda: outputs(count=4),
         lambda: outputs(count=-1),
+        lambda: changed(3, np.array([np.nan], np.float32)),
+        lambda: changed(3, np.array([np.inf], np.float32)),
         lambda: changed(0, np.zeros((1, 3, 5), np.float32)),
         lambda: changed(1, np.zeros((1, 2), np.float32)),
         lambda: changed(3, np.zeros((1, 1), np.int32)),
