@@ -17,6 +17,7 @@ from pipelines.commands.backend.doors import Doors
 from pipelines.environment import artefacts_dir, backend
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.heap import giving_back
 from pipelines.process.machine_memory import machine_memory_bytes
 from pipelines.process.signals import end_when_the_loop_hangs, end_within, stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
@@ -88,6 +89,7 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
                 end_when_the_loop_hangs(config.hangs_after_s),
                 _open(config, service, page),
                 meanwhile(_told(service, Heartbeat(config.alive), page)),
+                meanwhile(giving_back()),
                 _linked(config, fleet, engine),
             ):
                 await _serve(config, engine, service, stop, fleet)

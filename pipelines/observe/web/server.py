@@ -83,6 +83,8 @@ def _guarded(listen: Listen) -> Middleware:
             return await handler(request)
         except web.HTTPException as error:
             return web.Response(status=error.status, text=f"{error.reason}\n")
+        except web.RequestPayloadError:
+            return web.Response(status=400, text="the body of this request cannot be read\n")
         finally:
             connection.answering = False
 

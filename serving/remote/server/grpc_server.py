@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 BESIDE = 32
 """Calls beside those for inference: what is ready, what is served."""
+HANDSHAKE_MS, IDLE_MS = 5_000, 60_000
+"""A connection that has not begun to speak the protocol, and one without a call, is closed: it takes a place."""
 SWEPT_S = 10.0
 """Seconds from one look at shared memory to the next."""
 
@@ -65,6 +67,8 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
         ("grpc.keepalive_time_ms", 60_000),  # clients that have gone without a word leave their place to others
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.http2.ping_timeout_ms", 20_000),
+        ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+        ("grpc.max_connection_idle_ms", IDLE_MS),
     ]
     server = grpc.aio.server(
         interceptors=[] if address.token is None else [TokenDoor(address.token)],

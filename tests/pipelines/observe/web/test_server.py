@@ -145,6 +145,8 @@ async def test_a_body_that_drips_keeps_nobody_out(monkeypatch: pytest.MonkeyPatc
                 assert await answer.read() == b"a whole one"
             async with client.post(f"http://{at}/echo", data=b"x" * 65) as answer:
                 assert answer.status == 413
+            async with client.post(f"http://{at}/echo", data=b"hello", headers={"Content-Encoding": "gzip"}) as answer:
+                assert (answer.status, await answer.text()) == (400, "the body of this request cannot be read\n")
         for _, writer in slow:
             writer.close()
 

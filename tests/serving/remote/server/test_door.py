@@ -12,6 +12,7 @@ import pytest
 from serving.errors import BadInput
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.service import SERVER_READY
+from serving.remote.server import grpc_server
 from serving.remote.server.grpc_door import HEALTH, NOT_SERVING, SERVING
 from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
 from serving.remote.server.server_limits import ServerLimits
@@ -114,3 +115,19 @@ async def test_connections_are_bounded(tmp_path: Path) -> None:
         finally:
             writer.close()
         assert (await SERVER_READY.on(server.channel)(READY)).ready
+
+
+@pytest.mark.parametrize("said", [b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])])
+async def test_a_connection_that_asks_for_nothing_does_not_keep_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    """One that does not begin, and one that has begun and calls nothing."""
+    monkeypatch.setattr(grpc_server, "HANDSHAKE_MS", 200)
+    monkeypatch.setattr(grpc_server, "IDLE_MS", 200)
+    async with served(mean_model(tmp_path / "models"), tmp_path / "cache", ServerLimits(connections=1)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(said)
+        async with asyncio.timeout(30):
+            await reader.read()  # to its end
+        writer.close()
+        assert (await SERVER_READY.on(server.channel)(READY, wait_for_ready=True)).ready
