@@ -83,7 +83,11 @@ class Following:
 
     async def _withdraw(self, path: Path) -> None:
         name = self._queries.files[path]
-        await self._queries.withdraw(name)
-        log.info("%s is gone: query %s was withdrawn", path, name)
+        try:
+            await self._queries.withdraw(name)
+        except Exception as error:  # the others are followed
+            log.error("%s is gone, and query %s did not end well: %s: %s", path, name, type(error).__name__, error)
+        else:
+            log.info("%s is gone: query %s was withdrawn", path, name)
         if not self._queries.files:
             log.warning("no query is left: frames pass unanswered until there is one")

@@ -93,8 +93,10 @@ class OpenQueries:
     async def withdraw(self, name: str) -> None:
         """Run a query no more, once the frames that it has in work have their results."""
         held = self._held.pop(name)
-        await self.roster.withdraw(name)
-        await self._closed(held)
+        try:
+            await self.roster.withdraw(name)
+        finally:
+            await self._closed(held)
 
     async def close(self) -> None:
         """Close what is beside them."""

@@ -36,6 +36,8 @@ class Ledger:
     async def withdraw(self, name: str) -> None:
         self.files = {path: each for path, each in self.files.items() if each != name}
         self.diary.append(f"no {name}")
+        if name == "tough":
+            raise RuntimeError("out of order")
 
 
 def write(folder: Path, **slos: int) -> None:
@@ -121,3 +123,17 @@ async def test_files_are_looked_at_when_asked(tmp_path: Path) -> None:
     asked.set()
     await until(lambda: ledger.diary == ["a 1", "b 1"])
     task.cancel()
+
+
+async def test_a_query_that_does_not_end_well_leaves_the_others_followed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, tough=1, a=1)
+    following, ledger = await followed(tmp_path)
+    (tmp_path / "tough.yaml").unlink()
+    for _ in range(3):
+        await following.look()
+    write(tmp_path, b=1)
+    await following.look()
+    assert ledger.diary == ["a 1", "tough 1", "no tough", "b 1"]
+    assert "query tough did not end well: RuntimeError: out of order" in caplog.text
