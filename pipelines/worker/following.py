@@ -33,10 +33,18 @@ class Following:
         """Whether the last look failed."""
 
     async def open(self) -> None:
-        """Take all files; raises what is wrong with the first that cannot be taken."""
+        """Take all files; raises what is wrong with one that is named by itself, or where none can be taken."""
+        wrong: SluiceError | None = None
         for path, digest, wanted in self._files.first:
-            await self._queries.take(path, wanted)
-            self._seen[path] = digest
+            try:
+                await self._queries.take(path, wanted)
+                self._seen[path] = digest
+            except SluiceError as error:  # of a folder's file the first look tells
+                if self._files.is_named(path):
+                    raise
+                wrong = wrong or error
+        if wrong is not None and not self._queries.files:
+            raise wrong
 
     async def run(self, asked: asyncio.Event, every_s: float = EVERY_S) -> None:
         """Look now and then, and at once when ``asked``."""

@@ -11,7 +11,7 @@ from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.yaml_file import MAX_BYTES
 from serving.catalogue.lookup import Catalogue
-from serving.errors import BadInput
+from serving.errors import BadInput, SluiceError
 
 SUFFIXES = (".yaml", ".yml")
 MOST_QUERIES = 100
@@ -46,6 +46,10 @@ class QueryFiles:
         """The folder, where it is one and nothing else."""
         return next(iter(self._folders)) if len(self._paths) == 1 and self._folders else None
 
+    def is_named(self, path: Path) -> bool:
+        """Whether a file was named by itself, and is not one of a folder's."""
+        return path in self._paths
+
     def found(self) -> Iterator[Path]:
         """Those that are there, a folder's in the order of their names; files that are named need not be there.
 
@@ -64,9 +68,22 @@ class QueryFiles:
 
     @cached_property
     def first(self) -> Sequence[tuple[Path, bytes, CompiledQuery]]:
-        """The files that are there at first, with their digests and queries; raises what is wrong with one."""
-        digests = self.digests()
-        return [(path, digests.get(path, b""), self.read(path)) for path in self.found()]
+        """The files that are there at first, with their digests and queries.
+
+        Raises what is wrong with one that is named by itself. In a folder it is refused later, as if it came then: a
+        worker that is started anew must not stand still for it; raises what is wrong where no file of all is right.
+        """
+        digests, found, wrong = self.digests(), list[tuple[Path, bytes, CompiledQuery]](), list[SluiceError]()
+        for path in self.found():
+            try:
+                found.append((path, digests.get(path, b""), self.read(path)))
+            except SluiceError as error:
+                if self.is_named(path):
+                    raise
+                wrong.append(error)
+        if not found:
+            raise wrong[0]
+        return found
 
     def digests(self, known: Collection[Path] = ()) -> Mapping[Path, bytes]:
         """A digest of each file that can be read; where these are too many, of ``known`` ones, then of others.

@@ -137,3 +137,17 @@ async def test_a_query_that_does_not_end_well_leaves_the_others_followed(
     await following.look()
     assert ledger.diary == ["a 1", "tough 1", "no tough", "b 1"]
     assert "query tough did not end well: RuntimeError: out of order" in caplog.text
+
+
+async def test_a_worker_starts_with_the_files_of_a_folder_that_are_right(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, unwanted=1)
+    with pytest.raises(BadInput, match="nobody wants it"):
+        await followed(tmp_path)
+    write(tmp_path, a=1, bad=0)
+    following, ledger = await followed(tmp_path)
+    for _ in range(2):
+        await following.look()
+    assert ledger.diary == ["a 1"]
+    assert sorted(each.getMessage().count("it does not run") for each in caplog.records) == [1, 1]

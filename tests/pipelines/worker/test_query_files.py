@@ -58,6 +58,16 @@ def test_a_file_that_is_not_there_is_told_at_first_and_absent_later(tmp_path: Pa
         _ = found.first
 
 
+def test_a_wrong_file_of_a_folder_does_not_keep_the_others_from_starting(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("name: [")
+    with pytest.raises(QueryError, match=r"bad\.yaml"):
+        _ = files(tmp_path).first
+    folder(tmp_path, "good.yaml")
+    assert [path.name for path, _, _ in files(tmp_path).first] == ["good.yaml"]
+    with pytest.raises(QueryError, match=r"bad\.yaml"):
+        _ = files(tmp_path / "good.yaml", tmp_path / "bad.yaml").first
+
+
 def test_folders_without_queries_or_with_too_many_and_long_files_are_bounded(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="holds no query"):
         files(tmp_path)
