@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -123,9 +124,7 @@ class ModelCard(Strict):
 
         Another size, other normalisation or detail make another network of the same file. 64 hexadecimal digits.
         """
-        # What is not said in a card must not count: a later version may know of more.
-        fed = json.dumps(self.input.model_dump(exclude_defaults=True), sort_keys=True)
-        return hashlib.sha256(f"{self.sha256} {fed}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.sha256} {_fed(self.input)}".encode()).hexdigest()
 
     @field_validator("file")
     @classmethod
@@ -145,6 +144,13 @@ class ModelCard(Strict):
         if self.temperature != 1.0 and self.scores != "logits":
             raise ValueError("'temperature' is for logits: remove it, or say scores: logits")
         return self
+
+
+@lru_cache(maxsize=256)
+def _fed(size: ImageInput) -> str:
+    """An input as digests are made of it: each answer of a backend tells its network's."""
+    # What is not said in a card must not count: a later version may know of more.
+    return json.dumps(size.model_dump(exclude_defaults=True), sort_keys=True)
 
 
 def read_card(directory: Path) -> ModelCard:
