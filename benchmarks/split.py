@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any
 
 from benchmarks import harness
-from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split, even_split
+from benchmarks.split_parts.given import even_split
+from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split
 
 SLOS_MS = (300, 350, 400, 450, 500)
 ALPHAS = (0.1, 1.0, 10.0)

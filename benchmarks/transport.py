@@ -47,10 +47,8 @@ from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.shared_parts import SharedParts
 from pipelines.settings import BrokerSettings
-from pipelines.worker.agent import FrameAgent, sender
-from pipelines.worker.app import MAX_MESSAGE_BYTES, make_app
+from pipelines.worker.agent import MAX_MESSAGE_BYTES, FrameAgent, make_app, sender
 from pipelines.worker.duties import NoEvents
-from pipelines.worker.kafka_transport import KafkaTransport
 from tests.integration.worker_parts import NothingToResume
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
@@ -133,7 +131,7 @@ async def _work_bare(place: Place) -> None:
 
 async def _work(place: Place, mended: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        app = make_app("benchmark-" + place.topics.frames, KafkaTransport(place.settings), datadir=Path(scratch))
+        app = make_app("benchmark-" + place.topics.frames, place.settings, datadir=Path(scratch))
         if not mended:
             app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
         publisher = Publisher(sender(app))

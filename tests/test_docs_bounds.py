@@ -56,11 +56,11 @@ from pipelines.observe.forward import (
     webhook,
 )
 from pipelines.observe.forward.opening import LEAST_SECRET
-from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
+from pipelines.observe.live import board, broker_feed, pictures, sightings, stream_figures, viewers
 from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
-from pipelines.partition import answered, dead_letters, shared_parts
+from pipelines.partition import dead_letters, resume, shared_parts
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
@@ -70,8 +70,8 @@ from pipelines.run import captures, feed, first_look, run_query
 from pipelines.run.jobs import archive, chunk_taker, chunks, live_load, parquet_output, past, pending
 from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
-from pipelines.worker import app, plan_publisher, state_topic, worker
-from pipelines.worker.adapt import inbox, link, process
+from pipelines.worker import agent, duties, state_topic, worker
+from pipelines.worker.adapt import link, process, service
 from serving.common import retry_after, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
@@ -158,8 +158,8 @@ SAID = {
         f"| one for each {mib(BYTES_PER_STREAM)} of the memory, at least {LEAST_STREAMS} |",
         f"| time without a frame | {StreamBounds().silent_s:.0f} s |",
         f"| *{mib(state_topic.MAX_SNAPSHOT_BYTES)} for each snapshot, {mib(state_topic.MAX_BYTES)} in all* |",
-        f"tail of `results.v1` | *{answered.MAX_ANSWERED:,}* |",
-        f"| *{answered.RECENT_RESULTS} for each stream, {mib(answered.MAX_RECENT_BYTES)} in all* |",
+        f"tail of `results.v1` | *{resume.MAX_ANSWERED:,}* |",
+        f"| *{resume.RECENT_RESULTS} for each stream, {mib(resume.MAX_RECENT_BYTES)} in all* |",
         f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
         f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
@@ -176,7 +176,7 @@ SAID = {
         f"picture of at most {pictures.WIDTHS['thumbnail']} pixels, its",
         f"| streams whose last frame `sluice run --stay` keeps for the page | *{pictures.LAST}* |",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
-        f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
+        f"| *{broker_feed.MOST_WAITING} each, {mib(broker_feed.MOST_BYTES)}* |",
         f"| times of a node, and frames of a stream, by which a frame is planned | *{node_times.LATEST}* of each |",
         f"and frames of a stream, by which a frame is planned | *{replanning.TOGETHER}* of each |",
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
@@ -220,7 +220,7 @@ SAID = {
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(windows.WINDOW_BYTES)} for each node and network, "
         f"or for each stream of them; {mib(windows.WINDOWS_BYTES)} in all, {windows.MOST_WINDOWS} of these* |",
         f"| artefacts that `sluice adapt` trains | *{jobs.MOST_TARGETS}* |",
-        f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
+        f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {service.MOST_VERSIONS}* |",
         f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "
@@ -234,7 +234,7 @@ SAID = {
     "security.md": [
         f"| a message | {mib(untrusted.LARGEST_BYTES)} (`serving/common/untrusted.py`); what brokers and "
         f"consumers take "
-        f"is less, {mib(app.MAX_MESSAGE_BYTES)} |",
+        f"is less, {mib(agent.MAX_MESSAGE_BYTES)} |",
         f"| header `frame` | one, 1 byte to {kib(MAX_HEADER_BYTES)} |",
         f"| `stream`, `run`, `query` | 1 to {bounds.ID_CHARS} characters;",
         f"| labels, names, versions, codes | {bounds.LABEL_CHARS} characters |",
@@ -269,7 +269,7 @@ SAID = {
         f"that becomes larger than {mib(MAX_SET_BYTES)}) is skipped",
         f"goes on delivering for {captures.FLUSH_S:.0f} s",
         f"(`publish.topics.frames.partitions`, default {FRAMES.partitions})",
-        f"A worker that dies is noticed after {app.SESSION_TIMEOUT_S:.0f} s",
+        f"A worker that dies is noticed after {agent.SESSION_TIMEOUT_S:.0f} s",
         f"at the latest every {state_topic.SNAPSHOT_EVERY_S:.0f} s",
         f"Messages of frames: up to {mib(FRAMES.max_message_bytes)} by default",
         f"`frames.v1` keeps at most an hour and {gib(FRAMES.retention_bytes or 0)} per partition",
@@ -286,7 +286,7 @@ SAID = {
         f"{'for a minute' if CAMERA['freeze_timeout_s'] == 60 else '?'}; the source is opened anew",
         f"{'from about a second up to a minute' if (Backoff().first_s, Backoff().max_s) == (1, 60) else '?'}",
         f"start at {'a quarter of a minute' if Backoff().persistent_first_s == 15 else '?'}",
-        f"takes its partitions over after {app.SESSION_TIMEOUT_S:.0f} s",
+        f"takes its partitions over after {agent.SESSION_TIMEOUT_S:.0f} s",
     ],
     "live-page.md": [
         f"at most {COUNTS[round(1 / pictures.EVERY_S['small'])]} a second\nfor each stream on the wall and "
@@ -306,7 +306,7 @@ SAID = {
         f"until both agree to within {moments.AGREE_S:.0f} s",
         f"{'more than a minute old' if moments.SUSPECT_S == 60 else '?'} and come for {moments.WATCHED_S:.0f} s",
         f"* ages beyond {moments.LONGEST_S / 3600:.0f} hours",
-        f"else every {COUNTS[int(plan_publisher.EVERY_S)]} seconds",
+        f"else every {COUNTS[int(duties.EVERY_S)]} seconds",
     ],
     "query.md": [
         f"up to {COUNTS[look_rule.LOOK_RULE.most_looks]} times, {f'{look_rule.LOOK_RULE.look_every_s:g}'[1:]} s apart, "

@@ -40,8 +40,7 @@ from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.progress import RunProgress
 from pipelines.settings import BrokerSettings
 from pipelines.worker.duties import Duties
-from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.roster import Roster
+from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.backend import Backend
 
@@ -180,7 +179,7 @@ async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     of = compiled(wanted, models())
     executor = await build_executor(of, Environment.of(of, engine))
     config = WorkerConfig(
-        KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted).frames
+        BrokerSettings((place.bootstrap,)), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted).frames
     )
     begun = asyncio.Event()
     telling = asyncio.create_task(_tell(begun, ready))

@@ -3,6 +3,6 @@ the same parts here and close them again. Operators are built bottom-up, each by
 the one environment.
 
 Read in this order: ``parts``, ``engine``, ``environment``, ``registry``, ``node``, ``detect``, ``recognise``,
-``exits``, ``lenders``, ``node_words``, ``planners``, ``tables``, ``choices``, ``call_works``, ``paid_inference``,
-``paid_measures``, ``spending``, ``trial``.
+``exits``, ``node_words``, ``planners``, ``choices``, ``paid_inference``,
+``spending``, ``trial``.
 """

@@ -52,20 +52,17 @@ class FleetTools(NamedTuple):
     meter: SessionMeter
 
 
-class EngineParts(NamedTuple):
-    """The parts that several queries of a process use together."""
+def engine_of(
+    wanted: CompiledQuery,
+    observer: Observer = UNOBSERVED,
+    local: Backend | None = None,
+    fleet: FleetTools | None = None,
+) -> QueryEngine:
+    """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had.
 
-    local: Backend | None = None
-    """The networks of this process; None: the query has its own."""
-    fleet: FleetTools | None = None
-
-
-ALONE = EngineParts()
-
-
-def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, common: EngineParts = ALONE) -> QueryEngine:
-    """Runs a query's models, not yet started; BadInput where the secret of a backend or endpoint is not to be had."""
-    local = common.local or backend(wanted.catalogue, observer)
+    ``local``: the networks of this process, where other queries use them too; ``fleet``: its part in one.
+    """
+    local = local or backend(wanted.catalogue, observer)
     here, nodes = _with_endpoints(wanted, observer, local), wanted.query.nodes
     named = named_backends(nodes)
     if not named:
@@ -74,7 +71,7 @@ def engine_of(wanted: CompiledQuery, observer: Observer = UNOBSERVED, common: En
     from serving.remote.router import Router  # gRPC, which other queries do without
 
     models = [model for node in nodes for model in node.models]
-    return Router(here, _clients(wanted, named, common.fleet), models, observer=observer)
+    return Router(here, _clients(wanted, named, fleet), models, observer=observer)
 
 
 def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -> Backend | EndpointEngine:

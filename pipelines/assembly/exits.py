@@ -17,8 +17,7 @@ from operators.recognise.exits.specialised import SpecialisedStream, rules
 from operators.recognise.remote_reference import RemoteReference
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
-from pipelines.assembly.lenders import lending, lent_identity
-from pipelines.assembly.node_words import NodeWords
+from pipelines.assembly.node_words import NodeWords, lending, lent_identity
 from pipelines.measure.exit_files import learned_exits
 from pipelines.query.nodes import RecogniseNode, makes_caches, specializes, uses_caches
 from serving.catalogue.lookup import Entry, weights

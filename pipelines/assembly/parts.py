@@ -16,7 +16,7 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.engine import EngineParts, FleetTools, QueryEngine, engine_of
+from pipelines.assembly.engine import FleetTools, QueryEngine, engine_of
 from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import Measures, planner, requirements
@@ -25,8 +25,7 @@ from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.lanes import Lanes
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
-from pipelines.measure.model_states import ModelStates
-from pipelines.measure.process_meter import ProcessMeter
+from pipelines.measure.process_meter import ModelStates, ProcessMeter
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.query.compiled import CompiledQuery
@@ -127,10 +126,10 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
 @asynccontextmanager
 async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Household]:
     """The networks, budgets and audits of a query, while the block runs."""
-    shortcuts, common = Shortcuts(wanted.query.name), EngineParts(setting.local, setting.fleet)
+    shortcuts = Shortcuts(wanted.query.name)
     meter = setting.meter or ProcessMeter() if requirements(wanted.dag) else None
     watching = setting.observers if meter is None else Observers([setting.observers, meter])
-    engine = engine_of(wanted, watching, common)
+    engine = engine_of(wanted, watching, setting.local, setting.fleet)
     async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
         environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()

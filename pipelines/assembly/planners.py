@@ -11,8 +11,7 @@ from functools import partial
 from math import inf
 from typing import Protocol
 
-from pipelines.assembly.choices import choices, shortages
-from pipelines.assembly.tables import Tables
+from pipelines.assembly.choices import Tables, choices, shortages
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.replanning import Replanning
 from pipelines.planning.within_states import Seconds, StatesAt, WithinStates

@@ -26,7 +26,7 @@ from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.exits import with_exits
-from pipelines.assembly.lenders import runs_elsewhere
+from pipelines.assembly.node_words import runs_elsewhere
 from pipelines.query.dag import passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, takes_frame
 

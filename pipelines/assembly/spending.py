@@ -9,11 +9,9 @@ from functools import partial
 from operators.audits.roles import Roles
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
-from pipelines.assembly.call_works import CallWorks
 from pipelines.assembly.engine import QueryEngine
 from pipelines.assembly.environment import Environment
-from pipelines.assembly.paid_inference import NodePurse, PaidInference
-from pipelines.assembly.paid_measures import PaidMeasures
+from pipelines.assembly.paid_inference import CallWorks, NodePurse, PaidInference, PaidMeasures
 from pipelines.environment import ledger_path
 from pipelines.planning.within_budgets import Paid
 from pipelines.query.budgets import NodeBudget

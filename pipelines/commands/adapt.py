@@ -9,47 +9,38 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.observe.web.listen import Listen
 from pipelines.query.check import open_query
 from pipelines.query.nodes import NOTHING_LEARNS
-from pipelines.settings import broker_settings
 from serving.errors import BadInput
 
 
 @click.command(name="adapt")
 @click.argument("query", type=click.Path(path_type=Path))
-@options.broker
-@options.broker_timeout
+@options.installation
 @options.models
 @options.alive
 @options.served("metrics and health")
-@options.prefix
 def command(
     query: Path,
-    broker: str | None,
-    broker_timeout_s: float,
+    at: options.Installation,
     models: tuple[Path, ...],
     alive: Path | None,
-    serve: bool,
-    listen: str | None,
-    secret_file: Path | None,
-    prefix: str | None,
+    listening: Listen | None,
 ) -> None:
     """Train exits for all workers of QUERY that run with --adapt, on samples that they send.
 
     Run one for a query, on any machine: it needs neither cameras nor frames. It may use as much of one processor core,
     over time, as the query says under learning: budget.
     """
-    settings = broker_settings(broker)
-    listening = options.listening(serve, listen, secret_file)
     opened = open_query(query, catalogue(models))
     wanted = opened.query
     if not wanted.learns:
         raise BadInput(NOTHING_LEARNS)
     # Statistics and clients, which a wrong query need not wait for.
-    from pipelines.worker.adapt.nodes import adapted
-    from pipelines.worker.adapt.process import adapt
+    from pipelines.worker.adapt.process import adapt, adapted
     from pipelines.worker.adapt.service import ServiceConfig
 
-    config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
+    config = ServiceConfig(at.broker, wanted.name, at.topics(wanted.publish.topics), at.timeout_s)
     networks = adapted(opened.dag, opened.catalogue)
-    asyncio.run(adapt(config, networks, wanted.learning.budget, listening))
+    asyncio.run(adapt(config, networks, wanted.learning.budget, listening, alive))

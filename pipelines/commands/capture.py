@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.commands import options
-from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig, too_small_messages
 from pipelines.observe.web.listen import Listen
-from pipelines.process.signals import stop_on_signals
+from pipelines.process.signals import stop_thread_on_signals
 from pipelines.query.query_file import load_query
 from pipelines.run.capture_specs import capture_specs
-from pipelines.settings import BrokerSettings, broker_settings, hwaccel
+from pipelines.settings import BrokerSettings, hwaccel
 from serving.errors import SourceError, Unavailable
 
 if TYPE_CHECKING:
-    from operators.observer import Observer
+    from operators.capture.spec import CaptureSpec
+    from operators.observer import Observer, Observers
     from operators.publish.kafka_frames import KafkaFrames
 
 log = logging.getLogger(__name__)
@@ -33,8 +33,7 @@ log = logging.getLogger(__name__)
 
 @click.command(name="capture")
 @click.argument("query", type=click.Path(path_type=Path))
-@options.broker
-@options.broker_timeout
+@options.installation
 @options.sources
 @options.limit
 @options.give_up
@@ -45,11 +44,9 @@ log = logging.getLogger(__name__)
 )
 @options.alive
 @options.served("metrics and health")
-@options.prefix
 def command(
     query: Path,
-    broker: str | None,
-    broker_timeout_s: float,
+    at: options.Installation,
     sources: tuple[str, ...],
     limit: int | None,
     give_up_s: float | None,
@@ -57,22 +54,42 @@ def command(
     realtime: bool,
     buffer_mb: int,
     alive: Path | None,
-    serve: bool,
-    listen: str | None,
-    secret_file: Path | None,
-    prefix: str | None,
+    listening: Listen | None,
 ) -> None:
     """Decode and sample the streams of QUERY into the frames topic, which is made where it is missing.
 
     A broker that goes away is waited for: frames are kept, then go without image, and none is left out.
     """
-    settings, decoder = broker_settings(broker), hwaccel()
-    listening = options.listening(serve, listen, secret_file)
+    decoder = hwaccel()
     wanted = load_query(query).with_sources(sources)
-    topics = wanted.publish.topics.with_prefix(prefix)
-    heart = Heartbeat(alive)
+    topics = at.topics(wanted.publish.topics)
     specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime, give_up_s=give_up_s, hwaccel=decoder)
     droppable = {stream.id for stream in wanted.streams if realtime or stream.overload_policy != "block"}
+    asyncio.run(
+        _capture(partial(_deliver, at.broker, topics, at.timeout_s, specs, droppable, buffer_mb), listening, alive)
+    )
+
+
+async def _capture(
+    work: Callable[[threading.Event, Observers], None], listen: Listen | None, alive: Path | None
+) -> None:
+    """The broker's client waits in a thread of its own, so that this one can answer over HTTP."""
+    from pipelines.observe.watchers import watched  # what hears, which a wrong query need not wait for
+
+    async with stop_thread_on_signals() as stop, watched(listen, alive) as watching:
+        await asyncio.to_thread(work, stop, watching)
+
+
+def _deliver(
+    settings: BrokerSettings,
+    topics: TopicsConfig,
+    timeout_s: float,
+    specs: Sequence[CaptureSpec],
+    droppable: Collection[str],
+    buffer_mb: int,
+    stop: threading.Event,
+    watching: Observers,
+) -> None:
     # Decoders and the broker's client, which a wrong query need not wait for.
     from operators.observer import Observers
     from operators.publish.kafka_frames import KafkaFrames
@@ -80,17 +97,16 @@ def command(
     from pipelines.kafka.sync_clients import frames_producer
     from pipelines.run.captures import StateLines, captured, deliver
 
-    with stop_on_signals() as stop, _serving(listening) as watching:
-        _ensure_topics(settings, topics, broker_timeout_s, stop)
-        producer = frames_producer(settings, broker_timeout_s, stop)
-        names = CaptureTopics(topics.name("frames"), topics.name("streams"))
-        sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
-        observers = Observers([StateLines(), *watching])
-        captures = captured(specs, sink, droppable, observers)
-        try:
-            errors = deliver(captures, sink, stop, partial(_feel, heart, sink, observers), broker_timeout_s)
-        finally:
-            lost = sink.close()
+    _ensure_topics(settings, topics, timeout_s, stop)
+    producer = frames_producer(settings, timeout_s, stop)
+    names = CaptureTopics(topics.name("frames"), topics.name("streams"))
+    sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
+    observers = Observers([StateLines(), watching])
+    captures = captured(specs, sink, droppable, observers)
+    try:
+        errors = deliver(captures, sink, stop, partial(_feel, sink, observers), timeout_s)
+    finally:
+        lost = sink.close()
     if sink.images_dropped:
         log.warning("%d frames went without image (capture_buffer_full)", sink.images_dropped)
     if lost:
@@ -98,27 +114,11 @@ def command(
     _raise(errors)
 
 
-@contextmanager
-def _serving(listen: Listen | None) -> Iterator[Sequence[Observer]]:
-    """Serve metrics and health while the block runs, if anywhere; yields who keeps them."""
-    if listen is None:
-        yield ()
-        return
-    from pipelines.observe.station import Station  # aiohttp and Prometheus
-
-    station = Station(listen)
-    with station.open_in_thread():
-        yield station.observers
-
-
-def _feel(heart: Heartbeat, sink: KafkaFrames, observer: Observer) -> None:
-    """Beat only while the broker takes frames: a process whose frames wait for ever is not healthy."""
-    stuck_s, problem = sink.stuck_s, None
-    if stuck_s < STALLED_AFTER_S:
-        heart.beat()
-    else:
-        problem = f"frames wait and the broker has taken none for {stuck_s:.0f} s"
-        heart.ail(problem)
+def _feel(sink: KafkaFrames, observer: Observer) -> None:
+    """All is well only while the broker takes frames: a process whose frames wait for ever is not healthy."""
+    stuck_s = sink.stuck_s
+    stuck = f"frames wait and the broker has taken none for {stuck_s:.0f} s"
+    problem = None if stuck_s < STALLED_AFTER_S else stuck
     observer.worker_checked({}, stuck_s, problem)
 
 

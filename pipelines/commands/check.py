@@ -97,7 +97,7 @@ def _tried(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
         return examined, []
     device, _ = hwaccel(), decoded_memory()
     from pipelines.assembly.trial import tried  # decoders and engines, which a query with problems does without
-    from pipelines.process.work_bar import work_bar
+    from pipelines.process.safe_console import work_bar
     from pipelines.run.capture_specs import source_faults
 
     query, dag = examined.require()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,13 +13,20 @@ from kafka.errors import KafkaError
 
 from operators.wire.schema import DeadLetter, to_json
 from pipelines.commands import options
-from pipelines.kafka.letter_topic import Letters, opened_letters
-from pipelines.kafka.letters import TITLES, Mend, Place, letter_line, letter_text, original_bytes, remade
+from pipelines.kafka.letter_topic import (
+    TITLES,
+    Letters,
+    Mend,
+    Place,
+    letter_line,
+    letter_text,
+    opened_letters,
+    original_bytes,
+    remade,
+)
 from pipelines.kafka.sync_clients import frames_producer
-from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
-from pipelines.settings import broker_settings
 from serving.common.untrusted import json_line
 from serving.errors import BadInput, Unavailable
 
@@ -37,9 +43,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @reason_option
 @click.option(
     "--limit",
@@ -49,11 +53,9 @@ def command() -> None:
     help="The newest N.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, without the messages' bytes.")
-def list_(
-    broker: str | None, broker_timeout_s: float, prefix: str | None, reason: str | None, limit: int, as_json: bool
-) -> None:
+def list_(at: options.Installation, reason: str | None, limit: int, as_json: bool) -> None:
     """Show the newest letters, a line each."""
-    with _opened(broker, broker_timeout_s, prefix) as letters:
+    with opened_letters(at.broker, at.topics(), at.timeout_s) as letters:
         shown = [(place, letter) for place, letter in letters.newest(limit) if reason in (None, letter.reason)]
         if not as_json and shown:
             say(TITLES, bold=True)
@@ -65,24 +67,20 @@ def list_(
 
 @command.command()
 @click.argument("place", metavar="PARTITION:OFFSET")
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @click.option("--json", "as_json", is_flag=True, help="The letter as it is, its message's bytes included.")
 @click.option("--image", "image_file", type=FILE, metavar="FILE", help="Write the message's bytes to FILE.")
 @click.option("--header", "header_file", type=FILE, metavar="FILE", help="Write the frame's header to FILE.")
 def show(
     place: str,
-    broker: str | None,
-    broker_timeout_s: float,
-    prefix: str | None,
+    at: options.Installation,
     as_json: bool,
     image_file: Path | None,
     header_file: Path | None,
 ) -> None:
     """Show one letter in full, and take it apart into files that `replay` can be given back."""
     wanted = Place.parse(place)
-    with _opened(broker, broker_timeout_s, prefix) as letters:
+    with opened_letters(at.broker, at.topics(), at.timeout_s) as letters:
         letter = letters.at(wanted)
     if image_file is not None:
         image_file.write_bytes(original_bytes(letter))
@@ -93,9 +91,7 @@ def show(
 
 @command.command()
 @places_argument
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @reason_option
 @click.option("--header", "header_file", type=FILE, metavar="FILE", help="JSON of a frame's header to use instead.")
 @click.option("--image", "image_file", type=FILE, metavar="FILE", help="Bytes of a message to use instead.")
@@ -103,9 +99,7 @@ def show(
 @click.option("--dry-run", is_flag=True, help="Say what would be put back, and put nothing back.")
 def replay(
     places: tuple[str, ...],
-    broker: str | None,
-    broker_timeout_s: float,
-    prefix: str | None,
+    at: options.Installation,
     reason: str | None,
     header_file: Path | None,
     image_file: Path | None,
@@ -123,7 +117,7 @@ def replay(
     if len(places) != 1 and (mend.header is not None or mend.image is not None):
         raise BadInput("--header and --image mend one letter: give one place")
     wanted = [Place.parse(place) for place in places]
-    with _opened(broker, broker_timeout_s, prefix) as letters:
+    with opened_letters(at.broker, at.topics(), at.timeout_s) as letters:
         found = ((place, letters.at(place)) for place in wanted) if wanted else letters.with_reason(reason or "")
         refused = _put_back(found, letters, mend, dry_run)
     if refused:
@@ -156,10 +150,6 @@ def _put_back(found: Iterator[tuple[Place, DeadLetter]], letters: Letters, mend:
     if not done and not refused:
         say("no letter has this reason")
     return refused
-
-
-def _opened(broker: str | None, timeout_s: float, prefix: str | None) -> AbstractContextManager[Letters]:
-    return opened_letters(broker_settings(broker), TopicsConfig().with_prefix(prefix), timeout_s)
 
 
 def _read(file: Path | None) -> bytes | None:

@@ -36,9 +36,7 @@ def command(
     broker: str | None,
     broker_timeout_s: float,
     alive: Path | None,
-    serve: bool,
-    listen: str | None,
-    secret_file: Path | None,
+    listening: Listen | None,
     prefix: str | None,
 ) -> None:
     """Send events and states of streams where the file SINKS says, at least once each.
@@ -47,7 +45,6 @@ def command(
     """
     file = load_sinks(sinks)
     settings = None if check else broker_settings(broker)
-    listening = options.listening(serve, listen, secret_file)
     topics = TopicsConfig().with_prefix(prefix)
     # Clients of Kafka, MQTT and HTTP, which a wrong file need not wait for.
     from pipelines.observe.forward.forwarder import ForwardConfig
@@ -57,22 +54,16 @@ def command(
     if settings is None:
         say("\n".join(_lines(file)))
         return
-    asyncio.run(_forward(ForwardConfig(settings, topics, broker_timeout_s, alive), opened, listening))
+    asyncio.run(_forward(ForwardConfig(settings, topics, broker_timeout_s), opened, listening, alive))
 
 
-async def _forward(config: ForwardConfig, sinks: Sinks, listen: Listen | None) -> None:
+async def _forward(config: ForwardConfig, sinks: Sinks, listen: Listen | None, alive: Path | None) -> None:
     from pipelines.observe.forward.forwarder import Forwarder
+    from pipelines.observe.watchers import watched
 
     with stop_loop_on_signals() as stop:
-        if listen is None:
-            await Forwarder(config, sinks).run(stop)
-            return
-        from operators.observer import Observers
-        from pipelines.observe.station import Station  # aiohttp and Prometheus
-
-        station = Station(listen)
-        async with station.open():
-            await Forwarder(replace(config, observers=Observers(station.observers)), sinks).run(stop)
+        async with watched(listen, alive) as observers:
+            await Forwarder(replace(config, observers=observers), sinks).run(stop)
 
 
 def _lines(file: SinksFile) -> list[str]:

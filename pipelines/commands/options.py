@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
+from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
-from pipelines.settings import serve_secret
+from pipelines.settings import BrokerSettings, broker_settings, serve_secret
 from serving.common.clock import SYSTEM
 from serving.errors import BadInput
 
@@ -42,6 +44,33 @@ broker_timeout = click.option(
 prefix = click.option(
     "--prefix", metavar="PREFIX", help="Begins the topics' names.  [default: the query's, or sluice.]"
 )
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A broker, for how long it is tried, and the beginning of the topics' names, where one is given."""
+
+    broker: BrokerSettings
+    timeout_s: float
+    prefix: str | None
+
+    def topics(self, of: TopicsConfig | None = None) -> TopicsConfig:
+        """Those of a query, or of no particular one; raises ``BadInput``."""
+        return (of or TopicsConfig()).with_prefix(self.prefix)
+
+
+def installation(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--broker``, ``--broker-timeout`` and ``--prefix``; the command gets them as ``at``."""
+
+    @broker
+    @broker_timeout
+    @prefix
+    @wraps(command)
+    def with_all(*given: Any, broker: str | None, broker_timeout_s: float, prefix: str | None, **options: Any) -> Any:
+        return command(*given, at=Installation(broker_settings(broker), broker_timeout_s, prefix), **options)
+
+    return with_all
+
 
 alive = click.option(
     "--alive",
@@ -121,49 +150,65 @@ FIRST_LINE = "Readers must give its first line, as password or bearer token; als
 
 
 def served(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--serve``, ``--listen`` and ``--secret-file``, for ``listening``; ``what``: what there is to read."""
+    """``--serve``, ``--listen`` and ``--secret-file``; the command gets ``listening``, None where nobody asks for it.
+
+    ``what``: what there is to read.
+    """
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in (
-            click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=FIRST_LINE),
-            click.option("--listen", metavar="HOST:PORT", help=f"Where; turns --serve on.  [default: {DEFAULT}]"),
-            click.option("--serve", is_flag=True, help=f"Serve {what} over HTTP while it runs."),
-        ):
-            command = option(command)
-        return command
+        @click.option("--serve", is_flag=True, help=f"Serve {what} over HTTP while it runs.")
+        @click.option("--listen", metavar="HOST:PORT", help=f"Where; turns --serve on.  [default: {DEFAULT}]")
+        @click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=FIRST_LINE)
+        @wraps(command)
+        def with_all(*given: Any, serve: bool, listen: str | None, secret_file: Path | None, **options: Any) -> Any:
+            wanted = serve or listen is not None or secret_file is not None
+            return command(*given, listening=listen_at(listen or DEFAULT, secret_file) if wanted else None, **options)
+
+        return with_all
 
     return with_options
 
 
+def listen_at(listen: str, secret_file: Path | None) -> Listen:
+    """Where to serve; raises ``BadInput``."""
+    return listen_on(listen, serve_secret() if secret_file is None else read_secret(secret_file))
+
+
 def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--record`` and ``--record-mb``, for ``recording``."""
-    for option in (
-        click.option(
-            "--record-mb",
-            type=click.IntRange(min=1, max=10_000_000),
-            metavar="MB",
-            help=f"What DIR may hold: the oldest goes first.  [default: {RECORD_MB}]",
-        ),
-        click.option(
-            "--record",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Keep frames and results around events, and what audits found to be wrong.",
-        ),
-    ):
-        command = option(command)
-    return command
+    """``--record`` and ``--record-mb``; the command gets ``record``, which makes the recording, None for none.
 
+    It takes the file in which the query stands, and the query.
+    """
 
-def recording(directory: Path | None, megabytes: int | None, file: Path, wanted: CompiledQuery) -> Recording | None:
-    """The recording that was asked for, or None; ``file``: where the query stands. Raises ``BadInput``."""
-    if directory is None:
-        if megabytes is not None:
+    @click.option(
+        "--record",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Keep frames and results around events, and what audits found to be wrong.",
+    )
+    @click.option(
+        "--record-mb",
+        type=click.IntRange(min=1, max=10_000_000),
+        metavar="MB",
+        help=f"What DIR may hold: the oldest goes first.  [default: {RECORD_MB}]",
+    )
+    @wraps(command)
+    def with_all(*given: Any, record: Path | None, record_mb: int | None, **options: Any) -> Any:
+        if record is None and record_mb is not None:
             raise BadInput("--record-mb belongs to --record DIR: give that too, or leave it out")
-        return None
+        wanted = None if record is None else partial(_recording, record, (record_mb or RECORD_MB) * 1_000_000)
+        return command(*given, record=wanted, **options)
+
+    return with_all
+
+
+MakeRecording = Callable[[Path, "CompiledQuery"], "Recording"]
+
+
+def _recording(directory: Path, most_bytes: int, file: Path, wanted: CompiledQuery) -> Recording:
     from pipelines.observe.record.layout import Recording
 
-    return Recording(directory, manifest(file, wanted), (megabytes or RECORD_MB) * 1_000_000)
+    return Recording(directory, manifest(file, wanted), most_bytes)
 
 
 def manifest(file: Path, wanted: CompiledQuery) -> Manifest:
@@ -171,11 +216,3 @@ def manifest(file: Path, wanted: CompiledQuery) -> Manifest:
     from pipelines.observe.record.layout import manifest_of
 
     return manifest_of(wanted.dag.query, file, wanted.versions, SYSTEM.now())
-
-
-def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:
-    """Where to serve, None where nobody asked for it; raises ``BadInput``."""
-    if not serve and listen is None and secret_file is None:
-        return None
-    secret = serve_secret() if secret_file is None else read_secret(secret_file)
-    return listen_on(listen or DEFAULT, secret)

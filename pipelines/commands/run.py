@@ -10,6 +10,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import load_sinks
+from pipelines.observe.web.listen import Listen
 from pipelines.process.terminal import say
 from pipelines.run.given import given
 from pipelines.settings import hwaccel
@@ -44,21 +45,18 @@ def command(
     report: Path | None,
     plots: Path | None,
     forward: Path | None,
-    record: Path | None,
-    record_mb: int | None,
+    record: options.MakeRecording | None,
     limit: int | None,
     give_up_s: float | None,
     loop: bool,
-    serve: bool,
-    listen: str | None,
-    secret_file: Path | None,
+    listening: Listen | None,
     stay: bool,
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker.
 
     A clip or camera in its place is looked at for people and vehicles, or, without a detector of these, for what moves.
     """
-    listening, decoder = options.listening(serve, listen, secret_file), hwaccel()
+    decoder = hwaccel()
     if stay and listening is None:
         raise BadInput("--stay keeps the page that --serve shows: give that too, or leave --stay out")
     with given(query, catalogue(models), sources, decoder) as found:
@@ -66,7 +64,7 @@ def command(
         if found.notice:
             say(found.notice, err=True)
         sinks = None if forward is None else load_sinks(forward)
-        recording = options.recording(record, record_mb, found.file, wanted)
+        recording = None if record is None else record(found.file, wanted)
     from pipelines.process.heap import few_arenas
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for

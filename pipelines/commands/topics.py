@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from kafka.admin import KafkaAdminClient
 
 from pipelines.commands import options
 from pipelines.kafka import topic_admin
@@ -16,7 +15,6 @@ from pipelines.kafka.topics import Found, TopicsConfig, TopicSettings, differenc
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.query.query_file import load_query
-from pipelines.settings import broker_settings
 
 TITLES = ("TOPIC", "PARTITIONS", "COPIES", "KEEPS", "MAX MESSAGE", "STATE")
 
@@ -30,14 +28,12 @@ def command() -> None:
 
 @command.command()
 @query_argument
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @click.option("--update", is_flag=True, help="Change the settings of existing topics that differ.")
-def create(query: Path | None, broker: str | None, broker_timeout_s: float, prefix: str | None, update: bool) -> None:
+def create(query: Path | None, at: options.Installation, update: bool) -> None:
     """Create the topics that are missing; say what exists and differs."""
-    config = _config(query, prefix)
-    client = _admin(broker, broker_timeout_s)
+    config = _config(query, at)
+    client = admin(at.broker, at.timeout_s)
     try:
         done = topic_admin.ensure(client, config.by_name(), config.replication, update)
     finally:
@@ -52,16 +48,12 @@ def create(query: Path | None, broker: str | None, broker_timeout_s: float, pref
 
 @command.command()
 @query_argument
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for all topics.")
-def describe(
-    query: Path | None, broker: str | None, broker_timeout_s: float, prefix: str | None, as_json: bool
-) -> None:
+def describe(query: Path | None, at: options.Installation, as_json: bool) -> None:
     """Show the topics as the broker has them, and where they differ from the configuration."""
-    wanted = _config(query, prefix).by_name()
-    client = _admin(broker, broker_timeout_s)
+    wanted = _config(query, at).by_name()
+    client = admin(at.broker, at.timeout_s)
     try:
         found = topic_admin.find(client, wanted)
     finally:
@@ -76,13 +68,8 @@ def describe(
             say(f"warning: {complaint}", err=True)
 
 
-def _config(query: Path | None, prefix: str | None) -> TopicsConfig:
-    config = load_query(query).publish.topics if query is not None else TopicsConfig()
-    return config.with_prefix(prefix)
-
-
-def _admin(url: str | None, timeout_s: float) -> KafkaAdminClient:
-    return admin(broker_settings(url), timeout_s)
+def _config(query: Path | None, at: options.Installation) -> TopicsConfig:
+    return at.topics(None if query is None else load_query(query).publish.topics)
 
 
 def _remedy(key: str) -> str:

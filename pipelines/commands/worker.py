@@ -12,8 +12,9 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
+from pipelines.observe.web.listen import Listen
 from pipelines.query.nodes import NOTHING_LEARNS
-from pipelines.settings import BrokerSettings, broker_settings, hwaccel, stalled_end_s, stream_bounds
+from pipelines.settings import BrokerSettings, hwaccel, stalled_end_s, stream_bounds
 from pipelines.worker.query_files import QueryFiles
 from serving.errors import BadInput
 
@@ -27,8 +28,7 @@ GROUP = r"[A-Za-z0-9._-]{1,100}"
 
 @click.command(name="worker")
 @click.argument("queries", metavar="QUERY...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@options.broker
-@options.broker_timeout
+@options.installation
 @options.models
 @options.sources
 @click.option(
@@ -72,26 +72,20 @@ GROUP = r"[A-Za-z0-9._-]{1,100}"
     metavar="DIR",
     help="Where results of jobs go; with --archive.",
 )
-@options.prefix
 def command(
     queries: tuple[Path, ...],
-    broker: str | None,
-    broker_timeout_s: float,
+    at: options.Installation,
     models: tuple[Path, ...],
     sources: tuple[str, ...],
     start: str,
     alive: Path | None,
-    record: Path | None,
-    record_mb: int | None,
-    serve: bool,
-    listen: str | None,
-    secret_file: Path | None,
+    record: options.MakeRecording | None,
+    listening: Listen | None,
     stalled_after_s: float,
     adapt: bool,
     group: str | None,
     archive: Path | None,
     job_results: Path | None,
-    prefix: str | None,
 ) -> None:
     """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
 
@@ -100,47 +94,48 @@ def command(
 
     Give the same --source as to `sluice capture`: live streams are known by it, and drop old frames under overload.
     """
-    settings = broker_settings(broker)
-    listening = options.listening(serve, listen, secret_file)
     files = QueryFiles(queries, catalogue(models), sources)
     path, _, wanted = files.first[0]
     if adapt and not all(each.query.learns for _, _, each in files.first):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     if record is not None and files.follows:
         raise BadInput("--record keeps what one query finds: name one file, or leave --record out")
-    if (archive is None) != (job_results is None):
-        raise BadInput("--archive and --job-results belong together: recordings of jobs, and their results")
-    if archive is not None and not archive.is_dir():
-        raise BadInput(f"--archive {archive}: there is no such folder")
-    topics = wanted.query.publish.topics.with_prefix(prefix)
-    recording = options.recording(record, record_mb, path, wanted)
+    _check_jobs(archive, job_results)
+    topics = at.topics(wanted.query.publish.topics)
     name = group_name(files, group)
     # Engines and Faust, which a wrong query need not wait for.
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.process.heap import few_arenas
-    from pipelines.worker.kafka_transport import KafkaTransport
     from pipelines.worker.process import work
     from pipelines.worker.worker import WorkerConfig
 
     config = WorkerConfig(
-        transport=KafkaTransport(settings),
+        broker=at.broker,
         name=name,
         frames=topics.name("frames"),
         start="earliest" if start == "earliest" else "latest",
-        give_up_s=broker_timeout_s,
-        alive=alive,
+        give_up_s=at.timeout_s,
         stalled_after_s=stalled_after_s,
         ends_after_s=stalled_end_s(),
         prefix=topics.prefix,
-        topics_prefix=prefix,
+        topics_prefix=at.prefix,
         bounds=stream_bounds(),
-        record=recording,
-        beside=None if archive is None or job_results is None else _jobs(files, settings, topics, archive, job_results),
+        record=None if record is None else record(path, wanted),
+        beside=None
+        if archive is None or job_results is None
+        else _jobs(files, at.broker, topics, archive, job_results),
     )
     few_arenas()
-    asyncio.run(work(config, files, listening, settings if adapt else None))
+    asyncio.run(work(config, files, listening, at.broker if adapt else None, alive))
+
+
+def _check_jobs(archive: Path | None, results: Path | None) -> None:
+    if (archive is None) != (results is None):
+        raise BadInput("--archive and --job-results belong together: recordings of jobs, and their results")
+    if archive is not None and not archive.is_dir():
+        raise BadInput(f"--archive {archive}: there is no such folder")
 
 
 def _jobs(files: QueryFiles, settings: BrokerSettings, topics: TopicsConfig, archive: Path, results: Path) -> SideWork:

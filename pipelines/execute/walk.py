@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_part
+from operators.decision import Decision
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import NodeDecision
 from pipelines.execute.beside import Beside
 from pipelines.execute.frame_answers import FrameAnswers
-from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped
 from pipelines.execute.overload import LATE
-from pipelines.execute.plan_echo import decision
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import ALONE, Surroundings
-from pipelines.planning.least_times import Downstream
+from pipelines.planning.node_times import Downstream
 from pipelines.planning.planner import Planner, Start, Step
 from pipelines.planning.stage_shares import StageShares
 from pipelines.query.dag import Dag, DagNode
-from serving.errors import TooLate
+from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
@@ -222,3 +222,55 @@ class Walk:
         if self._fresh_starts.failed(stream, node.name, error):
             self._operators[node.name].forget(stream)
         return failure
+
+
+DIGITS = 1
+
+
+def decision(made: Decision, answer: NodeAnswer, expected_s: Mapping[str, float]) -> NodeDecision | None:
+    """How a decision was carried out; None for a node without a model to choose."""
+    if made.variant is None:
+        return None
+    return NodeDecision(
+        variant=made.variant,
+        objects=made.objects,
+        cause=made.cause,
+        expected_ms={model: round(1000 * seconds, DIGITS) for model, seconds in expected_s.items()},
+        shortcuts=None if made.shortcuts is None else sorted(made.shortcuts),
+        budget_ms=None if made.budget_ms is None else round(made.budget_ms, DIGITS),
+        why=made.why,
+        declined=dict(answer.declined),
+        skipped=answer.skipped,
+        window=answer.window,
+        detail=answer.detail,
+        reason=answer.reason,
+    )
+
+
+AFTER = 3
+"""Consecutive frames of a stream that fail for an unforeseen reason."""
+
+
+class FreshStarts:
+    """Counts the failures of nodes by stream, except errors that say what is wrong, such as an engine's.
+
+    A node drops what it knows of a stream where that may be what makes it fail.
+    """
+
+    def __init__(self) -> None:
+        self._failures: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def failed(self, stream: str, node: str, error: Exception) -> bool:
+        """A frame failed at the node: whether the node should drop what it knows of the stream."""
+        if isinstance(error, SluiceError):
+            return False
+        failures = self._failures[stream]
+        failures[node] = (failures[node] + 1) % AFTER
+        return failures[node] == 0
+
+    def went_well(self, stream: str, node: str) -> None:
+        if stream in self._failures:
+            self._failures[stream].pop(node, None)
+
+    def forget(self, stream: str) -> None:
+        self._failures.pop(stream, None)

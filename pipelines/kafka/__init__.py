@@ -1,7 +1,7 @@
 """The broker: its addresses and clients, the topics of an installation, rights, and reading topics outside a group.
-Decisions (``topics``, ``verdict``, ``letters``) are pure; the other files talk to Kafka.
+Decisions (``topics``, ``verdict``) are pure; the other files talk to Kafka.
 
 Read in this order: ``options``, ``topics``, ``topic_admin``, ``verdict``, ``rights``, ``sync_clients``,
-``async_clients``, ``first_start``, ``topic_reader``, ``follow``, ``results``, ``recorded``, ``letters``,
+``async_clients``, ``topic_reader``, ``follow``, ``results``, ``recorded``,
 ``letter_topic``.
 """

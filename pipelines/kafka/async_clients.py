@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
-from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
+from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, KafkaError
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.structs import OffsetAndMetadata
 
 from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import HIDDEN_TOPIC, TopicRights, lacking_rights, refused
@@ -114,6 +115,29 @@ async def topics_at(settings: BrokerSettings) -> set[str]:
             return set(await client.list_topics())
     finally:
         await client.close()
+
+
+async def begin_at_the_ends(settings: BrokerSettings, group: str, topic: str) -> None:
+    """Commit the ends of the topic's partitions, unless the group has committed anything there, or has members.
+
+    Afterwards every partition has a place to go on from, also those that are silent: a worker that starts again, or
+    takes over, misses nothing. Raises ``KafkaError``.
+    """
+    consumer = AIOKafkaConsumer(**client_options(settings), group_id=group, enable_auto_commit=False)
+    try:
+        await consumer.start()
+        await consumer._client.set_topics([topic])  # who is assigned nothing yet is told of no topic
+        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        consumer.assign(places)
+        if any([await consumer.committed(place) is not None for place in places]):
+            return
+        ends = await consumer.end_offsets(places)
+        await consumer.commit({place: OffsetAndMetadata(end, "") for place, end in ends.items()})
+    except CommitFailedError:
+        return  # others have begun meanwhile
+    finally:
+        await consumer.stop()
+    log.info("the first start of the group %s: beginning with the next frames of %s", group, topic)
 
 
 async def _absent(settings: BrokerSettings, wanted: TopicRights) -> list[str]:

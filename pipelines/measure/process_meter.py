@@ -1,13 +1,16 @@
-"""An observer that counts the work of a process's networks, for a scheduler and for planners."""
+"""The work of a process's networks, counted by an observer, and whether their models are overloaded or interfered."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from operators.observer import Observer
+from pipelines.planning.within_states import TROUBLED, ModelStanding
 from serving.scheduling.estimates import LatencyTable
+from serving.scheduling.health import Observed, State, next_state, share_of_peak
 
 MOST_NETWORKS = 256
 """Networks that are counted; of further ones nothing is known."""
@@ -99,3 +102,49 @@ def latency_ratio(use: NetworkUse, seconds: Mapping[int, float]) -> float | None
     table = LatencyTable(seconds)
     expected_s = sum(count * table(size) for size, (count, _) in use.sizes.items() if count > 0)
     return min(max(use.took_s / expected_s, 1e-3), 1e6) if expected_s > 0 else None
+
+
+LOOK_S = 2.0
+"""Seconds from one look to the next (Romero et al., 2021, §5)."""
+HELD_S = 10.0
+"""A model that is overloaded or interfered is seldom asked then, and so soon looks well: it stays so for as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A model at the last look."""
+
+    at_s: float
+    use: NetworkUse
+    state: State = State.INACTIVE
+    since_s: float = -inf
+    load: float = 0.0
+
+
+class ModelStates:
+    """Used from the event loop; ``now_s`` is that of a steady clock."""
+
+    def __init__(self, meter: ProcessMeter) -> None:
+        self._meter = meter
+        self._known: dict[str, _Known] = {}
+
+    def at(self, now_s: float, seconds: Mapping[str, Mapping[int, float]]) -> Mapping[str, ModelStanding]:
+        """The states of models; ``seconds``: what was measured of their batches, by size."""
+        uses = self._meter.networks()
+        for model, curve in seconds.items():
+            use = uses.get(model, NetworkUse())
+            known = self._known.setdefault(model, _Known(now_s, use, State.ACTIVE if use.loaded else State.INACTIVE))
+            if now_s - known.at_s >= LOOK_S:
+                self._known[model] = _looked(known, use, curve, now_s)
+        return {model: ModelStanding(self._known[model].state, self._known[model].load) for model in seconds}
+
+
+def _looked(known: _Known, use: NetworkUse, curve: Mapping[int, float], now_s: float) -> _Known:
+    of_late, most = recent(use, known.use), max(batch / took_s for batch, took_s in curve.items())
+    rate = of_late.items / (now_s - known.at_s)
+    loaded = use.loaded or use.batches > 0  # a backend answers, and nothing more is known of it
+    state = next_state(known.state, Observed(loaded, rate, latency_ratio(of_late, curve) or 1.0), most)
+    if state is State.ACTIVE and known.state in TROUBLED and now_s - known.since_s < HELD_S:
+        state = known.state
+    since_s = known.since_s if state is known.state else now_s
+    return _Known(now_s, use, state, since_s, share_of_peak(rate, most))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pipelines.query.models.model_cards import roles_of
+from pipelines.query.models.remote_models import roles_of
 from pipelines.query.nodes import RecogniseNode, specializes, uses_caches
 from pipelines.query.query_file import DEFAULT_ACCURACY, Query
 from serving.catalogue.lookup import Catalogue

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
-from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from queue import SimpleQueue
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from ssl import SSLContext
+
+from aiohttp import web
+from prometheus_client.registry import Collector
 
 from operators.observer import Observer
 from pipelines.observe.live.page import Page
-from pipelines.observe.metrics.scrape import FindPlans, Scrape
+from pipelines.observe.metrics.scrape import EvidenceCollector, FindPlans, Scrape
 from pipelines.observe.record.recorder import Recorder
 from pipelines.observe.web.condition import Condition, health_routes, index_routes
 from pipelines.observe.web.listen import Listen
@@ -42,7 +43,11 @@ class Station:
             self.page.find_plans = find_plans
 
     def evidence(self, kept: Recorder) -> None:
-        self._scrape.evidence(kept)
+        self._scrape.beside(EvidenceCollector(kept))
+
+    def beside(self, collector: Collector) -> None:
+        """Show what another collector has, too."""
+        self._scrape.beside(collector)
 
     def never_late(self, unhurried: Collection[str]) -> None:
         """The frames of these streams wait for the analysis, so that their age says nothing."""
@@ -51,43 +56,19 @@ class Station:
             self.page.board.unhurried = unhurried
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        """Answer while the block runs; raises BadInput where the address cannot be listened on."""
+    async def open(
+        self, more: Sequence[web.RouteDef] = (), body_bytes: int = 1024, tls: SSLContext | None = None
+    ) -> AsyncIterator[Listen]:
+        """Answer while the block runs, also ``more``; yields where. BadInput where it cannot listen there.
+
+        ``body_bytes``: the most that a request may carry; ``tls``: None: in the clear.
+        """
         shown = self.page.routes if self.page else index_routes()
-        routes = [*self._scrape.routes, *health_routes(self.condition), *shown]
+        routes = [*self._scrape.routes, *health_routes(self.condition), *shown, *more]
         async with AsyncExitStack() as stack:
-            at = await stack.enter_async_context(serving(self._listen, routes))
+            at = await stack.enter_async_context(serving(self._listen, routes, body_bytes, tls))
             if self.page is not None:
                 await stack.enter_async_context(self.page.running())
-            log.info("serving %s at http://%s/", "the page" if self.page else "metrics and health", at)
-            yield
-
-    @contextmanager
-    def open_in_thread(self) -> Iterator[asyncio.AbstractEventLoop]:
-        """The same for a process without an event loop; yields the one of the thread that it runs in."""
-        begun: SimpleQueue[BaseException | None] = SimpleQueue()
-        loop, stop = asyncio.new_event_loop(), asyncio.Event()
-
-        async def serve() -> None:
-            async with self.open():
-                begun.put(None)
-                await stop.wait()
-
-        def work() -> None:
-            try:
-                loop.run_until_complete(serve())
-            except BaseException as error:
-                begun.put(error)
-            finally:
-                loop.close()
-
-        thread = threading.Thread(target=work, name="serve", daemon=True)
-        thread.start()
-        if (error := begun.get()) is not None:
-            thread.join()
-            raise error
-        try:
-            yield loop
-        finally:
-            loop.call_soon_threadsafe(stop.set)
-            thread.join()
+            what, scheme = "the page" if self.page else "metrics and health", "http" if tls is None else "https"
+            log.info("serving %s at %s://%s/", what, scheme, at)
+            yield at

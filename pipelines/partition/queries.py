@@ -11,7 +11,7 @@ from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.resume import Resume
 from pipelines.partition.sampling import FrameSampling
-from pipelines.partition.stream_state import NoStateStore, StateStore
+from pipelines.partition.stream_state import StateStore
 
 
 @dataclass(eq=False)
@@ -23,7 +23,7 @@ class QueryWork:
     topics: TopicNames
     resume: Resume
     derive: Derive
-    state_store: StateStore = field(default_factory=NoStateStore)
+    state_store: StateStore = field(default_factory=StateStore)
     sampling: FrameSampling = field(default_factory=FrameSampling)
     """Leaves out frames that it does not ask for."""
     streams: Collection[str] = ()

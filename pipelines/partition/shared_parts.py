@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from operators.observer import UNOBSERVED, Observer
 from pipelines.partition.message import Message
-from pipelines.partition.missing import MissingFrames
 from pipelines.partition.motion_gates import MotionGates
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries
-from pipelines.partition.tally import Tally
+from pipelines.partition.tally import MissingFrames, Tally
 from pipelines.settings import StreamBounds
 
 WINDOW = 32

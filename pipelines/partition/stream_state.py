@@ -33,52 +33,24 @@ class StateConfig:
     """Is set when some phase has changed."""
 
 
-class StateStore(Protocol):
-    """Keeps the snapshots of a worker's streams."""
+class StateStore:
+    """Keeps the snapshots of a worker's streams; this one keeps nothing, for queries that learn nothing."""
 
     def reset(self) -> None:
         """Note that partitions moved: other workers may have learnt more meanwhile."""
-        ...
 
     async def read(self) -> None:
         """Read all snapshots, unless that was done since ``reset``."""
-        ...
 
     def restore(self, stream: str) -> None:
         """Restore the state of a stream whose first frame is about to be analysed."""
-        ...
 
     async def save(self) -> None:
         """Save the latest state of all streams, so that other workers can go on; takes seconds at the most."""
-        ...
 
     def forget(self, stream: str) -> None:
         """Save no more of a stream that another worker has now."""
-        ...
 
     def saving(self) -> AbstractAsyncContextManager[None]:
         """Save what is new now and then while the block runs."""
-        ...
-
-
-class NoStateStore:
-    """Keeps nothing: for queries that learn nothing."""
-
-    def reset(self) -> None:
-        """Do nothing."""
-
-    async def read(self) -> None:
-        """Do nothing."""
-
-    def restore(self, stream: str) -> None:
-        """Do nothing."""
-
-    async def save(self) -> None:
-        """Do nothing."""
-
-    def forget(self, stream: str) -> None:
-        """Do nothing."""
-
-    def saving(self) -> AbstractAsyncContextManager[None]:
-        """Do nothing."""
         return nullcontext()

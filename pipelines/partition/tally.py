@@ -1,10 +1,11 @@
-"""Counts what a worker has answered, and how far it has come in each partition."""
+"""Counts what a worker has answered, how far it has come in each partition, and which frames never came."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
+from operators.wire.schema import FrameId
 from pipelines.partition.answer import Answer
 from pipelines.partition.message import Message
 
@@ -36,6 +37,11 @@ class Tally:
                 self.drops[found.result.cause or "unknown"] += 1
         self.letters += found.dead_letter is not None
 
+    @property
+    def counts(self) -> tuple[Counter[str], Counter[str], int]:
+        """A copy of outcomes, drops and letters."""
+        return self.outcomes.copy(), self.drops.copy(), self.letters
+
     def begin_anew(self) -> None:
         """Note that partitions moved: the positions of all are unknown."""
         self.acknowledged.clear()
@@ -44,3 +50,39 @@ class Tally:
     def lag_s(self, now_s: float) -> float:
         """Between the oldest of the messages that are next and now, as the broker's times have it (epoch)."""
         return max((now_s - latest_s for latest_s in self._latest_s.values()), default=0.0)
+
+
+class MissingFrames:
+    """The latest frame of each stream; frames that come again, as after a restart, are no news.
+
+    >>> missing = MissingFrames()
+    >>> [missing.before(FrameId("gate", "r1", seq)) for seq in (7, 8, 12, 8, 13)]
+    [0, 0, 3, 0, 0]
+    >>> missing.before(FrameId("gate", "r2", 40))
+    0
+    >>> missing.begin_anew()
+    >>> [missing.before(FrameId("gate", "r2", seq)) for seq in (90, 92)]
+    [0, 1]
+    """
+
+    def __init__(self) -> None:
+        self._latest: dict[str, FrameId] = {}
+
+    def before(self, frame: FrameId) -> int:
+        """How many frames are missing between the latest one of the same run and this; note this one."""
+        latest = self._latest.get(frame.stream)
+        if latest is None or latest.run != frame.run:
+            self._latest[frame.stream] = frame
+            return 0
+        if frame.seq <= latest.seq:
+            return 0
+        self._latest[frame.stream] = frame
+        return frame.seq - latest.seq - 1
+
+    def begin_anew(self) -> None:
+        """Note that partitions moved: until it is known what others have answered meanwhile, nothing is missing."""
+        self._latest.clear()
+
+    def forget(self, stream: str) -> None:
+        """The next frame of the stream is the first."""
+        self._latest.pop(stream, None)

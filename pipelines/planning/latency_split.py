@@ -72,26 +72,6 @@ def best_split(stages: Sequence[Stage], slo_s: float) -> LatencySplit | None:
     return None if workers == inf else LatencySplit({stage.name: budgets[stage.name] for stage in stages}, workers)
 
 
-def split_as(stages: Sequence[Stage], budgets_s: Mapping[str, float]) -> LatencySplit | None:
-    """The demands of a given split; None where a stage cannot keep its budget."""
-    rates = _rates(stages)
-    workers = sum(_workers(rates[stage.name], served(stage, budgets_s[stage.name])) for stage in stages)
-    return None if workers == inf else LatencySplit(dict(budgets_s), workers)
-
-
-def even_split(stages: Sequence[Stage], slo_s: float) -> LatencySplit | None:
-    """The baseline: stages of equal rank in equal parts of the SLO."""
-    depth: dict[str, int] = {}
-    for stage in _in_order(stages):
-        depth[stage.name] = 1 + (depth[stage.source] if stage.source is not None else 0)
-    return split_as(stages, {stage.name: slo_s / max(depth.values()) for stage in stages})
-
-
-def served(stage: Stage, budget_s: float) -> float:
-    """T(L): items a second with a budget; 0 where nothing can be served in time."""
-    return max((rate for needs_s, rate in stage.throughput.items() if needs_s <= budget_s + SLACK_S), default=0.0)
-
-
 def batch_throughput(latency_s: Mapping[int, float], duty_cycles: float = 2.0) -> dict[float, float]:
     """T by budget, from the latency of batches; an item waits for one batch and runs in the next (§3.4.1)."""
     return {duty_cycles * seconds: batch / seconds for batch, seconds in latency_s.items()}

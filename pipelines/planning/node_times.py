@@ -1,8 +1,9 @@
-"""The times of nodes at present: a mean, and a tail that is seldom exceeded. Pure."""
+"""How long nodes take at present and how often they are asked, learnt from the frames before. Pure."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -110,3 +111,66 @@ class ModelTimes:
     def mean_s(self, measured_s: float) -> float:
         """A node's mean time by a model that was measured to take so long."""
         return self.extra_s + self.slowdown * measured_s
+
+
+FORGETTING = 1.05
+"""A slower frame raises the least time by no more than this factor: one fast frame is forgotten in some dozens."""
+
+
+class Downstream:
+    """The least time that the nodes after a node need, by what they took; 0 until they have run."""
+
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        """``groups``: in the order in which they run, the nodes that run at the same time."""
+        self._groups = groups
+        self._least_s: dict[str, float] = {}
+        self._after_s = {name: 0.0 for group in groups for name in group}
+
+    def observe(self, stages_ms: Mapping[str, float]) -> None:
+        """Take in how long the nodes of one analysed frame took; other stages are passed over."""
+        after_s, least_s = 0.0, self._least_s
+        for group in reversed(self._groups):
+            longest_s = 0.0
+            for name in group:
+                self._after_s[name] = after_s
+                if (took_ms := stages_ms.get(name)) is not None:
+                    took_s = took_ms / 1000
+                    least_s[name] = min(took_s, least_s.get(name, took_s) * FORGETTING)
+                longest_s = max(longest_s, least_s.get(name, 0.0))
+            after_s += longest_s
+
+    def after(self, node: str) -> float:
+        """Seconds between a node's end and the last node's, at least."""
+        return self._after_s[node]
+
+
+HALF_LIFE = 50.0
+"""Items after which an observation counts half."""
+
+
+@dataclass(slots=True)
+class FanOut:
+    """The α of one edge (Shen, 2019, §3.4.2): exponentially decayed items out per items in.
+
+    >>> fan_out = FanOut()
+    >>> fan_out.alpha
+    1.0
+    >>> for _ in range(1000):
+    ...     fan_out.observe(1, 3)
+    >>> round(fan_out.alpha, 2)
+    3.0
+    """
+
+    given: float = 0.0
+    taken: float = 0.0
+
+    def observe(self, given: int, taken: int) -> None:
+        """Take how many items the node before had ``given``, and how many of them came to this node."""
+        kept = 0.5 ** (given / HALF_LIFE)
+        self.given = kept * self.given + given
+        self.taken = kept * self.taken + taken
+
+    @property
+    def alpha(self) -> float:
+        """Items for each item of the node before; 1 as long as nothing is known."""
+        return self.taken / self.given if self.given else 1.0

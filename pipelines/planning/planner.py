@@ -94,3 +94,25 @@ class FirstListed:
 
     def forget(self, stream: str) -> None:
         """See ``Planner``; nothing is known."""
+
+
+class PlannerAround:
+    """A ``Planner`` that asks another one; those who change something of its decisions extend it."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+
+    def arrived(self, stream: str, now_s: float) -> None:
+        self._planner.arrived(stream, now_s)
+
+    def begins(self, start: Start) -> None:
+        self._planner.begins(start)
+
+    def plan(self, step: Step) -> Decision:
+        return self._planner.plan(step)
+
+    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
+        return self._planner.ended(stream, node, took_s, plan)
+
+    def forget(self, stream: str) -> None:
+        self._planner.forget(stream)

@@ -17,9 +17,7 @@ from math import ceil
 from operators.decision import Decision, Rung
 from operators.wire.schema import Fallback
 from pipelines.planning.budgets import TimeRange, fill
-from pipelines.planning.fallback import fallback_of
-from pipelines.planning.fan_out import FanOut
-from pipelines.planning.node_times import ModelTimes, NodeTimes
+from pipelines.planning.node_times import FanOut, ModelTimes, NodeTimes
 from pipelines.planning.options import Table
 from pipelines.planning.pace import ArrivalPace
 from pipelines.planning.plan import Load
@@ -204,3 +202,10 @@ class Replanning:
             return load.times(node, table)
         tail_s = self._times[node].tail
         return TimeRange(tail_s, tail_s)
+
+
+def fallback_of(droppable: bool, answers_tracks: bool) -> Fallback:
+    """The policy of a node: late answers are worth nothing where frames may be dropped; answers of tracks can wait."""
+    if droppable:
+        return "drop"
+    return "reuse" if answers_tracks else "cheapest"

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pipelines.planning.fan_out import FanOut
 from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split
+from pipelines.planning.node_times import FanOut
 
 Curves = Callable[[str], Mapping[int, float] | None]
 """Seconds by batch of a model, None where they are not known."""

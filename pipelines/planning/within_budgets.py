@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from operators.decision import Decision, Rung
-from pipelines.planning.planner import Planner, Start, Step
+from pipelines.planning.planner import Planner, PlannerAround, Step
 
 Paid = Callable[[float], Mapping[str, float]]
 """For how many pictures each model of a node is paid at a time, seconds on the monotonic clock."""
@@ -19,18 +19,13 @@ ANY_NUMBER = 1 << 31
 """Objects that a model of unknown speed is taken to have time for."""
 
 
-class WithinBudgets:
-    """Asks another planner first; a ``Planner``."""
+class WithinBudgets(PlannerAround):
+    """Asks another planner first."""
 
     def __init__(self, planner: Planner, paid: Mapping[str, Paid]) -> None:
         """``paid``: by node, for those that draw on a budget."""
-        self._planner, self._paid = planner, paid
-
-    def arrived(self, stream: str, now_s: float) -> None:
-        self._planner.arrived(stream, now_s)
-
-    def begins(self, start: Start) -> None:
-        self._planner.begins(start)
+        super().__init__(planner)
+        self._paid = paid
 
     def plan(self, step: Step) -> Decision:
         decision, paid = self._planner.plan(step), self._paid.get(step.node)
@@ -41,9 +36,3 @@ class WithinBudgets:
             return decision
         ladder = decision.ladder or [Rung(model, ANY_NUMBER) for model in step.models]
         return replace(decision, ladder=[rung._replace(paid=pictures.get(rung.model, inf)) for rung in ladder])
-
-    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        return self._planner.ended(stream, node, took_s, plan)
-
-    def forget(self, stream: str) -> None:
-        self._planner.forget(stream)

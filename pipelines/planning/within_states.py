@@ -14,7 +14,7 @@ from math import inf
 from typing import NamedTuple
 
 from operators.decision import Decision, Rung
-from pipelines.planning.planner import Planner, Start, Step
+from pipelines.planning.planner import Planner, PlannerAround, Step
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import State
 from serving.selection.select import select
@@ -55,21 +55,16 @@ class _Order:
         return [found[0]._replace(said=self.why), *found[1:]] if self.why else found
 
 
-class WithinStates:
-    """Asks another planner first; a ``Planner``."""
+class WithinStates(PlannerAround):
+    """Asks another planner first."""
 
     def __init__(
         self, planner: Planner, needs: Mapping[str, Requirements], seconds: Callable[[], Seconds], states: StatesAt
     ) -> None:
         """``needs``: by node that names no model; ``seconds``: of all models that were measured by now."""
-        self._planner, self._needs, self._seconds, self._states = planner, needs, seconds, states
+        super().__init__(planner)
+        self._needs, self._seconds, self._states = needs, seconds, states
         self._orders: dict[str, _Order] = {}
-
-    def arrived(self, stream: str, now_s: float) -> None:
-        self._planner.arrived(stream, now_s)
-
-    def begins(self, start: Start) -> None:
-        self._planner.begins(start)
 
     def plan(self, step: Step) -> Decision:
         decision = self._planner.plan(step)
@@ -81,12 +76,6 @@ class WithinStates:
             order = self._orders[step.node] = self._ordered(step.node, models, step.now_s, order)
         ladder = order.of(decision.ladder)
         return replace(decision, variant=ladder[0].model, ladder=ladder)
-
-    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        return self._planner.ended(stream, node, took_s, plan)
-
-    def forget(self, stream: str) -> None:
-        self._planner.forget(stream)
 
     def _ordered(self, node: str, models: Sequence[str], now_s: float, before: _Order | None) -> _Order:
         needs, known = self._needs[node], self._seconds()

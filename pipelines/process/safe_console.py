@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from serving.common.untrusted import printable_lines
@@ -19,3 +22,13 @@ class SafeConsole(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Text of tables and lines passes here."""
         return super().render_str("\n".join(printable_lines(text)), **options)
+
+
+@contextmanager
+def work_bar(name: str) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar for the work on ``name``, on a terminal only; yields what takes the step and the share done (0..1)."""
+    console = SafeConsole(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(name, total=1.0)
+        yield lambda step, share: bars.update(task, description=f"{name}: {step}", completed=share)

@@ -58,6 +58,15 @@ def stop_loop_on_signals() -> Iterator[asyncio.Event]:
             signal.signal(number, handler)
 
 
+@asynccontextmanager
+async def stop_thread_on_signals() -> AsyncIterator[threading.Event]:
+    """The same for work in a thread, beside the running event loop."""
+    stop = threading.Event()
+    with stop_loop_on_signals() as asked:
+        async with meanwhile(_pass_on(asked, stop)):
+            yield stop
+
+
 def end_within(seconds: int, reason: str) -> None:
     """Have the process end with status 1 after so many seconds, whatever still hangs in it then."""
     signal.signal(signal.SIGALRM, lambda number, frame: _end(reason))
@@ -110,6 +119,6 @@ async def stop_when_hung(hung: asyncio.Event, stop: asyncio.Event) -> AsyncItera
         )
 
 
-async def _pass_on(first: asyncio.Event, second: asyncio.Event) -> None:
+async def _pass_on(first: asyncio.Event, second: asyncio.Event | threading.Event) -> None:
     await first.wait()
     second.set()

@@ -1,9 +1,9 @@
-"""Work that goes on while a block of code runs."""
+"""Work that goes on while a block of code runs, or until somebody says stop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -18,3 +18,20 @@ async def meanwhile(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+async def unless(stop: asyncio.Event, work: Awaitable[Any]) -> bool:
+    """Wait for the work, but no longer than until ``stop``, which gives it up; whether it was done.
+
+    What it raises is raised.
+    """
+    task, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+        return task.done()
+    finally:
+        task.cancel()
+        stopping.cancel()
+        await asyncio.gather(task, stopping, return_exceptions=True)

@@ -52,7 +52,7 @@ class DagNode:
     @cached_property
     def makes_regions(self) -> bool:
         """Whether the node makes the regions that it puts out; others put out those they were given."""
-        return self.spec.task == "detect" or self.source is None
+        return _makes_regions(self.spec)
 
     def select(self, outputs: Mapping[str, Sequence[Region]]) -> list[Region]:
         """The regions the node works on, from the output of every node before it; none for the frame itself."""
@@ -207,11 +207,8 @@ def _makes_regions(spec: NodeSpec) -> bool:
 
 def way_to(node: DagNode | None, nodes: Mapping[str, DagNode]) -> list[DagNode]:
     """The node and those before it, back to that which makes its objects."""
-    found = []
-    while node is not None:
-        found.append(node)
-        node = None if node.makes_regions or node.source is None else nodes.get(node.source.node)
-    return found
+    specs = {name: each.spec for name, each in nodes.items()}
+    return [] if node is None else [nodes[spec.name] for spec in lineage(node.name, specs)]
 
 
 def passes(way: Sequence[DagNode], region: Region) -> bool:

@@ -8,7 +8,6 @@ that the region is in.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -49,9 +48,6 @@ class Compare:
             return (self.value in fact) == (self.op == "==")
         return self.op == "!=" if fact is None else _COMPARE[self.op](fact, self.value)
 
-    def __str__(self) -> str:
-        return f"{self.field} {self.op} {_literal(self.value)}"
-
 
 @dataclass(frozen=True, slots=True)
 class In:
@@ -65,9 +61,6 @@ class In:
         fact = facts.get(self.field)
         return any(each in self.values for each in (fact if isinstance(fact, tuple) else (fact,)))
 
-    def __str__(self) -> str:
-        return f"{self.field} in ({', '.join(map(_literal, self.values))})"
-
 
 @dataclass(frozen=True, slots=True)
 class Not:
@@ -77,9 +70,6 @@ class Not:
 
     def matches(self, facts: Facts) -> bool:
         return not self.term.matches(facts)
-
-    def __str__(self) -> str:
-        return f"not {_bracketed(self.term, And, Or)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +81,6 @@ class And:
     def matches(self, facts: Facts) -> bool:
         return all(term.matches(facts) for term in self.terms)
 
-    def __str__(self) -> str:
-        return " and ".join(_bracketed(term, And, Or) for term in self.terms)
-
 
 @dataclass(frozen=True, slots=True)
 class Or:
@@ -103,9 +90,6 @@ class Or:
 
     def matches(self, facts: Facts) -> bool:
         return any(term.matches(facts) for term in self.terms)
-
-    def __str__(self) -> str:
-        return " or ".join(_bracketed(term, Or) for term in self.terms)
 
 
 Expr = Compare | In | Not | And | Or
@@ -118,9 +102,6 @@ class Selection:
     node: str
     where: Expr | None = None
 
-    def __str__(self) -> str:
-        return self.node if self.where is None else f"{self.node}[{self.where}]"
-
 
 def leaves(expr: Expr | None) -> Iterator[Compare | In]:
     """All comparisons of an expression, left to right."""
@@ -132,15 +113,3 @@ def leaves(expr: Expr | None) -> Iterator[Compare | In]:
         case And(terms) | Or(terms):
             for term in terms:
                 yield from leaves(term)
-
-
-def _literal(value: Value) -> str:
-    if isinstance(value, float):
-        return repr(value)
-    if re.fullmatch(WORD, value) and value not in KEYWORDS:
-        return value
-    return f'"{value}"' if "'" in value else f"'{value}'"
-
-
-def _bracketed(term: Expr, *looser: type) -> str:
-    return f"({term})" if isinstance(term, looser) else str(term)

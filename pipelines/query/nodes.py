@@ -13,7 +13,6 @@ from pydantic import (
     Field,
     PrivateAttr,
     Tag,
-    ValidationInfo,
     model_validator,
 )
 
@@ -21,7 +20,7 @@ from operators.extensions import Extension
 from pipelines.query.budgets import NodeBudget
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.needs import Needs, named
-from serving.common.strict import Strict
+from serving.common.strict import Strict, beside_the_file, listed
 
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
@@ -42,21 +41,17 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 Names = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     Field(min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+    BeforeValidator(listed, json_schema_input_type=str | list[str]),
 ]
 """A name or a list of names."""
 
 ModelNames = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     Field(min_length=1),
-    BeforeValidator(lambda value: _listed(named(value)), json_schema_input_type=str | list[str] | Needs),
+    BeforeValidator(lambda value: listed(named(value)), json_schema_input_type=str | list[str] | Needs),
 ]
 """The same, or what is needed of a model."""
 
@@ -65,7 +60,7 @@ def _endpoints_listed(value: Any) -> Any:
     """A list of names and of endpoints; needs become a name."""
     if isinstance(value, EndpointSpec) or (isinstance(value, dict) and "endpoint" in value):
         return [value]
-    return _listed(named(value))
+    return listed(named(value))
 
 
 RecogniserModel = Annotated[
@@ -90,11 +85,6 @@ Detail = Annotated[
     Annotated[int, Field(ge=LEAST_DETAIL, le=MOST_DETAIL)] | Literal["auto"], BeforeValidator(_known_detail)
 ]
 """How much of a frame a network is shown."""
-
-
-def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
-    """A relative path is relative to the query file, so that a query and its pictures move together."""
-    return Path((info.context or {}).get("base", "")) / path
 
 
 class Motion(Strict):
@@ -211,7 +201,7 @@ class RecogniseNode(NetworkNode):
     """Less certain answers become ``unknown``. Default: the model card's."""
     margin: float | None = Field(default=None, ge=0, le=2)
     """Widens the box before cropping, as a share of its size on every side. Default: the model card's."""
-    gallery: Annotated[Path, AfterValidator(_beside_the_query)] | None = None
+    gallery: Annotated[Path, AfterValidator(beside_the_file)] | None = None
     """A directory with one folder of pictures per identity."""
     specialize: Literal["auto", True, False] = "auto"
     """Make exits for what a stream shows most, which answer before the model's end; ``auto``: where they can pay."""

@@ -10,14 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from operators.frames.polygon import Point, line_fault, polygon_fault
 from pipelines.query.nodes import Share
+from serving.common.strict import listed
 
 MOST_CORNERS = 50
 MOST_POINTS = 20
 """Points of a line."""
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 def _points(value: Any, what: str, example: str, least: int, most: int) -> Any:
@@ -62,6 +59,6 @@ Way = Annotated[
 Patterns = Annotated[
     tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9._*-]{1,100}$")], ...],
     Field(min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+    BeforeValidator(listed, json_schema_input_type=str | list[str]),
 ]
 """Ids of streams, in which ``*`` stands for any characters."""

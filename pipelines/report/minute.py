@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
 
 MINUTE_S = 60.0
 REPEAT_S = 600.0
@@ -16,74 +15,46 @@ CHANGED = 0.1
 SHOWN_CAUSES = 3
 
 
-class WorkerCounts(Protocol):
-    """Running totals of a worker."""
-
-    @property
-    def outcomes(self) -> Mapping[str, int]:
-        """Results by outcome."""
-        ...
-
-    @property
-    def drops(self) -> Mapping[str, int]:
-        """Dropped frames by cause."""
-        ...
-
-    @property
-    def letters(self) -> int:
-        """Dead letters."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Counts since the beginning, and the lag of this moment."""
 
-    analysed: int = 0
-    dropped: int = 0
-    failed: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Results by outcome."""
+    drops: Counter[str] = field(default_factory=Counter)
+    """Dropped frames by cause."""
     letters: int = 0
-    drops: Mapping[str, int] = field(default_factory=dict)
+    """Dead letters."""
     behind: int = 0
     """Frames behind the end of the topic."""
     lag_s: float = 0.0
 
-    @staticmethod
-    def of(counts: WorkerCounts, behind: int, lag_s: float) -> Totals:
-        """A copy of running totals."""
-        found = counts.outcomes
-        analysed, dropped, failed = (found.get(outcome, 0) for outcome in ("analysed", "dropped", "failed"))
-        return Totals(analysed, dropped, failed, counts.letters, dict(counts.drops), behind, lag_s)
-
     def since(self, before: Totals) -> Totals:
         """The difference of counts, with the lag of the later."""
-        drops = {cause: number - before.drops.get(cause, 0) for cause, number in self.drops.items()}
-        return Totals(
-            self.analysed - before.analysed,
-            self.dropped - before.dropped,
-            self.failed - before.failed,
-            self.letters - before.letters,
-            {cause: number for cause, number in drops.items() if number},
-            self.behind,
-            self.lag_s,
-        )
+        outcomes, drops, letters = self.outcomes - before.outcomes, self.drops - before.drops, before.letters
+        return Totals(outcomes, drops, self.letters - letters, self.behind, self.lag_s)
 
     @property
     def well(self) -> bool:
         """Nothing dropped or failed, and no lag."""
-        return not (self.dropped or self.failed or self.letters or self.lag_s >= BEHIND_S)
+        return not (self.outcomes["dropped"] or self.faults or self.lag_s >= BEHIND_S)
 
     @property
     def drop_share(self) -> float:
         """Dropped frames as a share of all results, 0…1."""
-        return self.dropped / max(1, self.analysed + self.dropped + self.failed)
+        return self.outcomes["dropped"] / max(1, self.outcomes.total())
+
+    @property
+    def faults(self) -> int:
+        """Frames that failed, and dead letters."""
+        return self.outcomes["failed"] + self.letters
 
     @property
     def counts(self) -> str:
         """Frames by outcome, with the causes of drops."""
-        parts = [f"{self.analysed} frames analysed", f"{self.dropped} dropped{self._causes()}"]
-        if self.failed:
-            parts.append(f"{self.failed} failed")
+        parts = [f"{self.outcomes['analysed']} frames analysed", f"{self.outcomes['dropped']} dropped{self._causes()}"]
+        if failed := self.outcomes["failed"]:
+            parts.append(f"{failed} failed")
         if self.letters:
             parts.append(f"{self.letters} dead letters")
         return ", ".join(parts)
@@ -95,8 +66,8 @@ class Totals:
     def _causes(self) -> str:
         if not self.drops:
             return ""
-        most = sorted(self.drops.items(), key=lambda item: -item[1])[:SHOWN_CAUSES]
-        return f" ({self.drop_share:.0%}: {', '.join(f'{cause} {number}' for cause, number in most)})"
+        most = ", ".join(f"{cause} {number}" for cause, number in self.drops.most_common(SHOWN_CAUSES))
+        return f" ({self.drop_share:.0%}: {most})"
 
 
 class MinuteLine:
@@ -124,5 +95,5 @@ class MinuteLine:
             return minute.well != self._told.well
         moved = abs(minute.drop_share - self._told.drop_share) >= CHANGED
         grows = minute.lag_s >= max(BEHIND_S, 1.5 * self._told.lag_s)
-        more = minute.failed + minute.letters > 2 * (self._told.failed + self._told.letters)
+        more = minute.faults > 2 * self._told.faults
         return moved or grows or more or now_s - self._told_s >= REPEAT_S

@@ -88,11 +88,9 @@ class WatchView:
         """How the last minute went, once it is over; ``waiting`` is how many results there are to be read still."""
         if now_s < self._next_s:
             return None
-        seen = self._outcomes
-        totals = Totals(seen["analysed"], seen["dropped"], seen["failed"], drops=dict(self._drops))
+        totals = Totals(self._outcomes, self._drops)
         number, span_s = self._outcomes.total(), now_s - self._from_s
-        self._outcomes.clear()
-        self._drops.clear()
+        self._outcomes, self._drops = Counter(), Counter()
         self._from_s, self._next_s = now_s, now_s + SUMMARY_S
         if not number:
             return None

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pipelines.observe.metrics.scrape import Scrape
-from pipelines.observe.web.condition import Condition, health_routes, index_routes
+from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from pipelines.observe.web.server import serving
 from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.tasks import unless
 from pipelines.schedule.numbers import FleetNumbers
 from pipelines.schedule.service import ScheduleConfig, SchedulerService
-
-log = logging.getLogger(__name__)
 
 
 async def schedule(config: ScheduleConfig, listen: Listen) -> None:
@@ -23,25 +18,14 @@ async def schedule(config: ScheduleConfig, listen: Listen) -> None:
     service = SchedulerService(config)
     with stop_loop_on_signals() as stop:
         async with serving_numbers(service, listen):
-            working, stopping = asyncio.create_task(service.run()), asyncio.create_task(stop.wait())
-            try:
-                await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-                if working.done():
-                    working.result()
-            finally:
-                for task in (working, stopping):
-                    task.cancel()
-                await asyncio.wait([working, stopping])
+            await unless(stop, service.run())
 
 
 @asynccontextmanager
 async def serving_numbers(service: SchedulerService, listen: Listen) -> AsyncIterator[None]:
     """Answer over HTTP while the block runs; BadInput where it cannot listen there."""
-    scrape, condition = Scrape(1), Condition()
-    numbers = FleetNumbers(lambda: service.placement, lambda: service.leads)
-    scrape.beside(numbers)
-    service.condition = condition
-    routes = [*scrape.routes, *health_routes(condition), *index_routes(), *numbers.routes]
-    async with serving(listen, routes) as at:
-        log.info("serving what is wanted at http://%s/", at)
+    station, numbers = Station(listen), FleetNumbers(lambda: service.placement, lambda: service.leads)
+    station.beside(numbers)
+    service.condition = station.condition
+    async with station.open(numbers.routes):
         yield

@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from operators.wire.schema import Counts, Event, Result
+from operators.wire.schema import Counts, Event, NodePlan, Result, StreamPlan, VariantSwitch, to_json
+from pipelines.assembly.registry import Shortcuts
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.sampling import Thinning
 from pipelines.partition.stream_state import StateConfig
-from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.process.tasks import meanwhile
+from serving.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+
+
+class PlanPublisher:
+    """Publishes the plans that differ from those that were published last, and no others."""
+
+    def __init__(self, shortcuts: Shortcuts, topic: str, every_s: float = EVERY_S) -> None:
+        self.topic = topic
+        self._shortcuts, self._every_s = shortcuts, every_s
+        self._news = shortcuts.news.listen()
+        self._published: dict[str, tuple[Sequence[NodePlan], Sequence[VariantSwitch]]] = {}
+
+    @property
+    def needed(self) -> bool:
+        """Whether there will ever be something to publish."""
+        return bool(self._shortcuts.nodes)
+
+    def publishing(self, publisher: Publisher) -> AbstractAsyncContextManager[None]:
+        """Publish while the block runs; stops, with a log line, if the topic cannot be written to."""
+        return meanwhile(self._run(publisher))
+
+    async def _run(self, publisher: Publisher) -> None:
+        try:
+            while self.needed:
+                await self._publish(publisher)
+                await self._moment()
+        except Unavailable as error:
+            log.warning("plans are not published: %s", error)
+
+    async def _publish(self, publisher: Publisher) -> None:
+        plans = self._shortcuts.plans(datetime.now(UTC))
+        changed = [plan for plan in plans if self._published.get(plan.stream) != _said(plan)]
+        await publisher.publish([self._outgoing(plan) for plan in changed])
+        self._published = {plan.stream: _said(plan) for plan in plans}
+
+    async def _moment(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._every_s):
+                await self._news.wait()
+        self._news.clear()
+
+    def _outgoing(self, plan: StreamPlan) -> Outgoing:
+        return Outgoing(self.topic, f"{plan.query}/{plan.stream}".encode(), to_json(plan), plan.at.timestamp())
+
+
+def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]]:
+    return plan.nodes, plan.switches
 
 
 class NoEvents:

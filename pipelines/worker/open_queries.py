@@ -20,9 +20,8 @@ from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives
 from pipelines.settings import BrokerSettings
-from pipelines.worker.duties import Duties
-from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.roster import Roster
+from pipelines.worker.duties import Duties, PlanPublisher
+from pipelines.worker.query_lives import Roster
 from pipelines.worker.shared.common import Common, OpenQuery
 from pipelines.worker.worker import WorkerConfig
 from serving.errors import BadInput
@@ -143,8 +142,7 @@ class OpenQueries:
             return None
         if not wanted.query.learns:
             raise BadInput(f"--adapt: {path}: {NOTHING_LEARNS}, or leave --adapt out")
-        from pipelines.worker.adapt.link import Link
-        from pipelines.worker.adapt.running_link import running
+        from pipelines.worker.adapt.link import Link, running
 
         link = Link(wanted.query.name)
         await beside.enter_async_context(running(link, self._adapted_at, topics, self._config.give_up_s))

@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from operators.observer import Observers
 from pipelines.assembly.parts import Setting
 from pipelines.observe.record.recorder import Recorder, recorders
+from pipelines.observe.watchers import HeartbeatFile
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import (
     end_when_the_loop_hangs,
@@ -27,7 +29,7 @@ from pipelines.settings import BrokerSettings
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.query_files import QueryFiles
-from pipelines.worker.roster import Roster
+from pipelines.worker.query_lives import Roster
 from pipelines.worker.shared.common import Common
 from pipelines.worker.worker import WorkerConfig, run_worker
 
@@ -44,18 +46,19 @@ async def work(
     files: QueryFiles,
     listen: Listen | None = None,
     adapted_at: BrokerSettings | None = None,
+    alive: Path | None = None,
 ) -> None:
     """Analyse the frames topic for the queries in these files until a signal comes.
 
     ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
-    that trains for this one; None: this one trains itself.
+    that trains for this one; None: this one trains itself. ``alive``: the file that says how it is.
     """
     with recorders(config.record) as recording:
         station = _station(listen, recording)
         first = [wanted for _, _, wanted in files.first]
         instead: dict[str, list[str]] = {}
         fleet = WorkerSide(process_name(), instead)
-        watching = [*recording, *(station.observers if station else ()), fleet.meter]
+        watching = [HeartbeatFile(alive), *recording, *(station.observers if station else ()), fleet.meter]
         observers = Observers([config.observers, *watching])
         config = replace(config, observers=observers, ending=partial(end_within, ENDING_S))
         # Audits that wait at the end are given up: nobody would hear what they find.
@@ -63,7 +66,7 @@ async def work(
         topics = first[0].query.publish.topics.with_prefix(config.topics_prefix)
         async with (
             station.open() if station else nullcontext(),
-            fleet.linked(config.transport.settings, topics),
+            fleet.linked(config.broker, topics),
             Common(files.known, setting) as common,
             nullcontext() if config.beside is None else meanwhile(config.beside(common.networks)),
         ):

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import faust
 
+from pipelines.kafka.rights import TopicRights, needs
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.resume import KafkaResume
 from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.shared_parts import SharedParts
-from pipelines.partition.stream_state import NoStateStore
+from pipelines.partition.stream_state import StateStore
+from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import FrameAgent, sender
 from pipelines.worker.duties import Duties
-from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.state_topic import TopicStateStore
 
 BEFORE_S = 60.0
 """How far back a query that is added looks for answers of its own: frames that come later are seldom older."""
@@ -25,8 +29,8 @@ BEFORE_S = 60.0
 class QueryLives:
     """Opens the queries of a life, and closes them again."""
 
-    def __init__(self, transport: KafkaTransport, app: faust.App, duties: Iterable[Duties]) -> None:
-        self._transport, self._app = transport, app
+    def __init__(self, broker: BrokerSettings, app: faust.App, duties: Iterable[Duties]) -> None:
+        self._broker, self._app = broker, app
         self.publisher = Publisher(sender(app))
         self._duties = {each.query: each for each in duties}
         self._works = {name: self._work(each) for name, each in self._duties.items()}
@@ -93,8 +97,8 @@ class QueryLives:
 
     def _work(self, duties: Duties, after: QueryWork | None = None) -> QueryWork:
         name, topics, state = duties.query, duties.topics, duties.state
-        resume = self._transport.resume(name, topics.results, lambda: self._app.producer.flush())
-        store = NoStateStore() if state is None else self._transport.state(name, state, self.publisher)
+        resume = KafkaResume(self._broker, topics.results, name, lambda: self._app.producer.flush())
+        store = StateStore() if state is None else TopicStateStore(self._broker, name, state, self.publisher)
         told = after.told if after is not None and after.derive is duties.derive else ()
         return QueryWork(
             name,
@@ -108,3 +112,69 @@ class QueryLives:
             after,
             told=set(told),
         )
+
+
+class Roster:
+    """The work to be done, whether or not the app lives at the moment."""
+
+    def __init__(self, duties: Iterable[Duties]) -> None:
+        self._duties = {each.query: each for each in duties}
+        self._life: QueryLives | None = None
+        self._changing = asyncio.Lock()
+        self._change: asyncio.Task[None] | None = None
+
+    @property
+    def duties(self) -> list[Duties]:
+        return list(self._duties.values())
+
+    def needs(self, frames: str, group: str) -> TopicRights:
+        """The rights that the worker needs at its broker."""
+        results = {each.topics.results for each in self.duties}
+        written = {topic for each in self.duties for topic in each.written}
+        return needs(read=[frames, *sorted(results)], write=sorted(written), group=group)
+
+    @asynccontextmanager
+    async def living(self, life: QueryLives) -> AsyncIterator[None]:
+        """Give up what is being changed where a life ends, with which the frames that it waits for end too."""
+        try:
+            yield
+        finally:
+            self._life = None
+            if self._change is not None:
+                self._change.cancel()
+            await life.close()
+
+    @asynccontextmanager
+    async def attending(self, life: QueryLives) -> AsyncIterator[None]:
+        """Pass changes on to a life that has begun, while the block runs."""
+        async with self._changing:
+            await life.begin(self.duties)
+            self._life = life
+        try:
+            yield
+        finally:
+            await life.close()
+
+    async def put(self, duties: Duties) -> None:
+        """Add a query, or change it; returns once what it was before has finished."""
+        async with self._changing:
+            self._duties[duties.query] = duties
+            if self._life is not None:
+                await self._made(self._life.put(duties))
+
+    async def withdraw(self, query: str) -> None:
+        """Work for a query no more; returns once it has finished."""
+        async with self._changing:
+            del self._duties[query]
+            if self._life is not None:
+                await self._made(self._life.withdraw(query))
+
+    async def _made(self, change: Coroutine[Any, Any, None]) -> None:
+        """Make a change; where the life ends before it is made, the next one begins with it."""
+        made = self._change = asyncio.create_task(change)
+        try:
+            await asyncio.wait([made])
+        finally:
+            self._change = None
+        if not made.cancelled():
+            made.result()

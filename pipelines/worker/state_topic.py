@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 from typing import Literal
@@ -16,10 +17,9 @@ from operators.wire.mishaps import Mishaps
 from pipelines.kafka.async_clients import topics_at
 from pipelines.kafka.topic_reader import records
 from pipelines.partition.publisher import HOPELESS, Outgoing, Publisher
-from pipelines.partition.stream_state import StateConfig
+from pipelines.partition.stream_state import StateConfig, StateStore
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-from pipelines.worker.bounded_store import BoundedStore
 from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying
 from serving.common.untrusted import decode
 from serving.errors import Malformed, Unavailable
@@ -51,7 +51,7 @@ class StreamSnapshot(msgspec.Struct, kw_only=True):
     """The snapshot of each node, by the node's name."""
 
 
-class TopicStateStore:
+class TopicStateStore(StateStore):
     """Keeps one worker's stream states on a topic; an unusable topic is logged once, and the worker goes on without."""
 
     def __init__(
@@ -73,11 +73,9 @@ class TopicStateStore:
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
 
     def reset(self) -> None:
-        """Note that partitions moved: the topic is read again before the next frame."""
         self._found = None
 
     async def read(self) -> None:
-        """Read the topic, unless that was done since ``reset``."""
         async with self._reading:
             if self._found is None:
                 self._found = _nothing() if self._useless else await self._read()
@@ -114,11 +112,9 @@ class TopicStateStore:
                 await self._save_changed()
 
     def forget(self, stream: str) -> None:
-        """Publish no more snapshots of a stream."""
         self._held.pop(stream, None)
 
     def saving(self) -> AbstractAsyncContextManager[None]:
-        """Publish what is new now and then while the block runs."""
         return meanwhile(self._save_now_and_then())
 
     async def _save_now_and_then(self) -> None:
@@ -202,3 +198,42 @@ class TopicStateStore:
 
 def _nothing() -> BoundedStore:
     return BoundedStore(MAX_SNAPSHOT_BYTES, MAX_BYTES)
+
+
+class BoundedStore:
+    """Drops an item that is too large, and the oldest items where all together are too large."""
+
+    def __init__(self, max_item_bytes: int, max_bytes: int, overhead_bytes: int = 200) -> None:
+        """``overhead_bytes``: what an item takes beside its key and value."""
+        self._max_item_bytes, self._max_bytes, self._overhead_bytes = max_item_bytes, max_bytes, overhead_bytes
+        self._items: OrderedDict[str, bytes] = OrderedDict()
+        self.size_bytes = 0
+        self.left_out = 0
+        """Number of items that were dropped."""
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a value in place of the key's former one."""
+        self.pop(key)
+        size_bytes = self._size(key, value)
+        if size_bytes > min(self._max_item_bytes, self._max_bytes):
+            self.left_out += 1
+            return
+        while self.size_bytes + size_bytes > self._max_bytes:
+            oldest, gone = self._items.popitem(last=False)
+            self.size_bytes -= self._size(oldest, gone)
+            self.left_out += 1
+        self._items[key] = value
+        self.size_bytes += size_bytes
+
+    def pop(self, key: str) -> bytes | None:
+        """Remove and return a value."""
+        value = self._items.pop(key, None)
+        if value is not None:
+            self.size_bytes -= self._size(key, value)
+        return value
+
+    def _size(self, key: str, value: bytes) -> int:
+        return len(key) + len(value) + self._overhead_bytes

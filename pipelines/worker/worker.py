@@ -5,31 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.fetches import PartitionLost
-from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
-from pipelines.health.worker_health import WorkerHealth
+from pipelines.kafka.async_clients import begin_at_the_ends, wait_for_broker
 from pipelines.observe.record.layout import Recording
 from pipelines.partition.publisher import HOPELESS
 from pipelines.partition.shared_parts import WINDOW, SharedParts
 from pipelines.partition.tally import Tally
 from pipelines.process.heap import giving_back
-from pipelines.process.tasks import meanwhile
+from pipelines.process.tasks import meanwhile, unless
 from pipelines.process.tuning import tuned
-from pipelines.settings import StreamBounds
-from pipelines.worker.agent import FrameAgent
-from pipelines.worker.app import SESSION_TIMEOUT_S, make_app, quiet
-from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.query_lives import QueryLives
-from pipelines.worker.roster import Roster
+from pipelines.settings import BrokerSettings, StreamBounds
+from pipelines.worker.agent import SESSION_TIMEOUT_S, FrameAgent, make_app, quiet
+from pipelines.worker.query_lives import QueryLives, Roster
+from pipelines.worker.worker_health import WorkerHealth
 from serving.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ SideWork = Callable[["Backend"], Coroutine[Any, Any, None]]
 class WorkerConfig:
     """The configuration of a worker."""
 
-    transport: KafkaTransport
+    broker: BrokerSettings
     name: str
     """The name of the query, or that of a group of queries; workers of the same name share the partitions."""
     frames: str
@@ -57,8 +55,6 @@ class WorkerConfig:
     """Where a group begins that has never begun."""
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
-    alive: Path | None = None
-    """Says whether the worker makes progress: see ``pipelines.health.heartbeat``."""
     stalled_after_s: float = STALLED_AFTER_S
     """Time that messages may wait with none acknowledged before the worker counts as unhealthy."""
     ends_after_s: float = inf
@@ -95,36 +91,30 @@ async def run_worker(
     quiet()
     tally = Tally()
     liveness = Liveness(config.stalled_after_s, config.ends_after_s)
-    health = WorkerHealth(Heartbeat(config.alive), liveness, tally, config.observers, config.ending)
+    health = WorkerHealth(liveness, tally, config.observers, config.ending)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
         async with meanwhile(giving_back()):
             start = config.start
             while not stop.is_set():
-                health.waits(f"waiting for {config.transport.url} and its topics")
-                if not await _unless(stop, _reach(config, roster, start)):
+                health.waits(f"waiting for {config.broker.url} and its topics")
+                if not await unless(stop, _reach(config, roster, start)):
                     return
                 start = "earliest"
-                app = make_app(
-                    config.group,
-                    config.transport,
-                    datadir=Path(scratch),
-                    session_s=config.session_s,
-                )
-                life = QueryLives(config.transport, app, roster.duties)
+                app = make_app(config.group, config.broker, datadir=Path(scratch), session_s=config.session_s)
+                life = QueryLives(config.broker, app, roster.duties)
                 bounds, observers = config.bounds, config.observers
                 work = SharedParts(config.frames, life.publisher, life.queries, bounds, tally, observers, config.window)
                 agent = life.agent(work, ready or asyncio.Event())
                 async with roster.living(life):
                     cause = await _live(agent, config, roster.attending(life), stop, health)
                 if cause is not None:
-                    await _unless(stop, asyncio.sleep(health.restarted(cause)))
+                    await unless(stop, asyncio.sleep(health.restarted(cause)))
 
 
 async def _reach(config: WorkerConfig, roster: Roster, start: StartAt) -> None:
     wanted = roster.needs(config.frames, config.group)
-    await config.transport.wait(wanted, config.give_up_s)
-    if start == "latest":
-        await config.transport.begin_at_the_end(wanted, config.frames, config.give_up_s)
+    begin = partial(begin_at_the_ends, config.broker, config.group, config.frames) if start == "latest" else None
+    await wait_for_broker(config.broker, wanted, config.give_up_s, begin)
 
 
 async def _live(
@@ -139,9 +129,9 @@ async def _live(
     cause = None
     try:
         async with health.watching(agent):
-            await _unless(stop, starting)
+            await unless(stop, starting)
             if not stop.is_set():
-                config.transport.begun(config.frames)
+                log.info("analysing %s at %s", config.frames, config.broker.url)
                 async with attending:
                     await _until_done(agent, stop)
     except Exception as error:
@@ -187,17 +177,3 @@ async def _stop(agent: FrameAgent, starting: asyncio.Task[None]) -> None:
                 await agent.app.stop()
         except TimeoutError:
             log.warning("the broker did not answer while stopping: frames may be analysed again")
-
-
-async def _unless(stop: asyncio.Event, work: Awaitable[None]) -> bool:
-    """Wait for the work, but no longer than until ``stop``; whether it was done."""
-    task: asyncio.Future[None] = asyncio.ensure_future(work)
-    stopping = asyncio.create_task(stop.wait())
-    first: list[asyncio.Future[Any]] = [task, stopping]
-    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not task.done():
-        task.cancel()
-        return False
-    await task
-    return True

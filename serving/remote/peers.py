@@ -20,10 +20,19 @@ def is_here(address: str) -> bool:
     kind, _, place = unquote(address).partition(":")
     if kind == "unix":
         return True
+    return is_loopback(place.rpartition(":")[0].strip("[]"))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is the machine itself, by its name or address.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "::1", "10.0.0.1", "localhost.example.com")]
+    [True, True, True, False, False]
+    """
     try:
-        return ipaddress.ip_address(place.rpartition(":")[0].strip("[]")).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
+        return host == "localhost"
 
 
 def read_pem(path: Path, what: str) -> bytes:

@@ -1,5 +1,5 @@
-"""Which variant to run when requirements are named and no model is. Pure; ``sluice models select`` asks it.
-Frames are planned in ``pipelines/planning``.
+"""Which variant to run when requirements are named and no model is. Pure; nodes that name no model
+ask it, by ``pipelines/planning/within_states.py``.
 
-Read in this order: ``table``, ``records``, ``select``, ``closest``.
+Read in this order: ``table``, ``select``, ``closest``.
 """

@@ -2,7 +2,7 @@
 
 The least loaded Active variant that meets the requirements is taken; else the Inactive one that is loaded and done
 soonest; else the one that comes closest, with the reason. Overloaded and Interfered variants are taken only where there
-is no other. States and loads are the caller's to know: ``sluice models select`` calls all variants Inactive.
+is no other. States and loads are the caller's to know.
 """
 
 from __future__ import annotations

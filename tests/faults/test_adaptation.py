@@ -27,9 +27,8 @@ from pipelines.assembly.node_words import NodeWords
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.settings import BrokerSettings
-from pipelines.worker.adapt.link import Link
+from pipelines.worker.adapt.link import Link, running
 from pipelines.worker.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
-from pipelines.worker.adapt.running_link import running
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
 from tests.real.process import Sluice, until

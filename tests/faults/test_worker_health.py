@@ -15,8 +15,10 @@ from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata
 
 from operators.frames.frame import Frame
+from operators.observer import Observers
 from operators.wire.schema import FrameHeader, Result
 from pipelines.health.heartbeat import INTERVAL_S, MAX_AGE_S, ailment
+from pipelines.observe.watchers import HeartbeatFile
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.test_worker import results_of
 from tests.integration.worker_parts import PARTITIONS, CountingAnalyser, Wire, frame_message, plain
@@ -49,7 +51,12 @@ async def watched(wire: Wire, analyser: CountingAnalyser, alive: Path) -> AsyncI
     """A worker inside the block, which must stop cleanly at its end."""
     stop = asyncio.Event()
     config = WorkerConfig(
-        wire.transport, wire.query, wire.topics.frames, give_up_s=60, alive=alive, stalled_after_s=STALLED_AFTER_S
+        wire.broker,
+        wire.query,
+        wire.topics.frames,
+        give_up_s=60,
+        observers=Observers([HeartbeatFile(alive)]),
+        stalled_after_s=STALLED_AFTER_S,
     )
     task = asyncio.create_task(run_worker(config, wire.roster(analyser), stop=stop))
     try:
@@ -154,7 +161,7 @@ def commit(wire: Wire, offset: int) -> None:
 
 async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(wire: Wire, tmp_path: Path) -> None:
     path, stop = tmp_path / "alive", asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, alive=path)
+    config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, observers=Observers([HeartbeatFile(path)]))
     worker = asyncio.create_task(run_worker(config, wire.roster(CountingAnalyser(wire.query)), stop=stop))
     await _exists(path)
 

@@ -13,10 +13,9 @@ import sys
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
-from pipelines.worker.app import SESSION_TIMEOUT_S
+from pipelines.worker.agent import SESSION_TIMEOUT_S
 from pipelines.worker.duties import Duties
-from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.roster import Roster
+from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.notebook import Notebook
 from tests.integration.worker_parts import names, query_name
@@ -35,7 +34,7 @@ def main(
     logging.basicConfig(level=logging.INFO)
     state_topic.SNAPSHOT_EVERY_S = 0.5
     config = WorkerConfig(
-        KafkaTransport(BrokerSettings((bootstrap,))),
+        BrokerSettings((bootstrap,)),
         query_name(prefix),
         names(prefix).frames,
         give_up_s=60,

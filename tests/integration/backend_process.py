@@ -28,5 +28,6 @@ def backend_process(
     arguments = ("backend", "--listen", listen, "--http", "127.0.0.1:0", *options)
     with Sluice(folder, *arguments, broker=None, **variables) as command:
         until(lambda: "sluice: ready" in command.errors, "the backend", command)
-        grpc, http = (re.search(rf"listening at {kind}://(\S+)", command.errors) for kind in ("grpc", "http"))
+        grpc = re.search(r"listening at grpc://(\S+)", command.errors)
+        http = re.search(r"serving metrics and health at http://(\S+)/", command.errors)
         yield BackendProcess(command, grpc[1] if grpc else listen, http[1] if http else "")

@@ -17,8 +17,7 @@ from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.adapt.link import Link
-from pipelines.worker.adapt.running_link import running
+from pipelines.worker.adapt.link import Link, running
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.kafka_side import create_topic
 from tests.integration.photos import (
@@ -73,7 +72,7 @@ async def working(wire: Wire) -> AsyncIterator[None]:
         running(link, wire.broker, topics(wire), 20),
         assembled(compiled(QUERY, catalogue([])), Setting(elsewhere=link)) as parts,
     ):
-        config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+        config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)
         worker = asyncio.create_task(run_worker(config, wire.roster(parts.executor), stop=stop))
         try:
             yield

@@ -36,7 +36,7 @@ async def analysing(wire: Wire) -> AsyncIterator[None]:
     of = compiled(wanted, catalogue([]))
     executor = await build_executor(of, Environment.of(of, unused))
     stop = asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+    config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)
     task = asyncio.create_task(run_worker(config, wire.roster(executor, Lifecycles(10.0, 3.0)), stop=stop))
     try:
         yield

@@ -123,7 +123,7 @@ def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[in
     assert reader.driver.switch_to.active_element == card
     card.send_keys(Keys.ENTER)
     reader.until(lambda: reader.pictures() == 1 and reader.text("h1").startswith("cam00"))
-    reader.until(lambda: "into the stream, shows" in reader.text(".say"))
+    reader.until(lambda: "of stream" in reader.text(".say"))
     reader.until(lambda: reader.all(".chart .slot, .tag"))
     assert "reference model" in reader.text(".panel")
     reader.until(lambda: reader.all(".chart .slot"))

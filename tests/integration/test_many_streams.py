@@ -26,7 +26,7 @@ async def test_every_frame_is_answered_and_most_streams_are_forgotten(
     caplog.set_level(logging.WARNING)
     await wire.send(frame_message(f"camera-{number}", 0) for number in range(NAMES))
     analyser, stop = CountingAnalyser(wire.query), asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20, bounds=StreamBounds(BOUND))
+    config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20, bounds=StreamBounds(BOUND))
     task = asyncio.create_task(run_worker(config, wire.roster(analyser), stop=stop))
     try:
         async with asyncio.timeout(180):

@@ -15,7 +15,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.duties import PlanPublisher
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.worker_parts import Wire, frame_message
 
@@ -57,7 +57,7 @@ async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
     async with assembled(compiled(QUERY, catalogue([])), setting) as parts:
         # The events topic exists on either transport, and nothing else is written to it here.
         plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
-        config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+        config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)
         worker = asyncio.create_task(run_worker(config, wire.roster(parts.executor, plans=plans), stop=stop))
         try:
             await all_audits(wire, 12)

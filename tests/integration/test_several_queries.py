@@ -61,7 +61,7 @@ class Desk:
     """A worker's queries, in this process."""
 
     def __init__(self, wire: Wire, folder: Path) -> None:
-        self.config = WorkerConfig(wire.transport, "several", wire.topics.frames, give_up_s=20)
+        self.config = WorkerConfig(wire.broker, "several", wire.topics.frames, give_up_s=20)
         self.files = QueryFiles([folder], catalogue([]))
         self.common = Common(self.files.known, Setting())
         self.queries = OpenQueries(self.config, self.common, {})
@@ -133,7 +133,7 @@ async def test_queries_on_one_stream_share_what_is_the_same_and_answer_as_they_d
 async def separate(wire: Wire, folder: Path, group: str) -> AsyncIterator[None]:
     """A worker of its own, which begins with the oldest frame."""
     desk, stop = Desk(wire, folder), asyncio.Event()
-    config = WorkerConfig(wire.transport, f"alone-{group}", wire.topics.frames, give_up_s=20)
+    config = WorkerConfig(wire.broker, f"alone-{group}", wire.topics.frames, give_up_s=20)
     async with desk.common:
         await desk.following.open()
         task = asyncio.create_task(run_worker(config, desk.queries.roster, stop=stop))

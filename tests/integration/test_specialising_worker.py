@@ -12,7 +12,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.duties import PlanPublisher
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.photos import (
     Camera,
@@ -48,7 +48,7 @@ async def test_exits_of_a_process_answer_for_what_dominates(
     camera, stop = Camera(wire, mosaics(data_dir, ("bike", "car"))), asyncio.Event()
     async with assembled(compiled(QUERY, catalogue([])), Setting()) as parts:
         plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
-        config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+        config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)
         worker = asyncio.create_task(run_worker(config, wire.roster(parts.executor, plans=plans), stop=stop))
         try:
             answers = await camera.shown_until(lambda: answers_of(wire, "specialised"))

@@ -21,8 +21,7 @@ from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_j
 from pipelines.partition.shared_parts import WINDOW
 from pipelines.worker.agent import FrameAgent
 from pipelines.worker.duties import Duties
-from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.roster import Roster
+from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
@@ -44,7 +43,7 @@ pytestmark = pytest.mark.kafka
 async def working(wire: Wire, analyser: CountingAnalyser, **duties: object) -> AsyncIterator[asyncio.Task[None]]:
     """A worker that runs inside the block and must stop cleanly at its end."""
     stop = asyncio.Event()
-    config = WorkerConfig(wire.transport, wire.query, wire.topics.frames, give_up_s=20)
+    config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)
     task = asyncio.create_task(run_worker(config, wire.roster(analyser, **duties), stop=stop))  # type: ignore[arg-type]
     try:
         yield task
@@ -238,7 +237,7 @@ async def test_a_seek_goes_back_to_the_beginning_where_nothing_was_committed(
 
 
 async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker) -> None:
-    config = WorkerConfig(KafkaTransport(plain(kafka_broker)), "none", names("absent.").frames, give_up_s=1)
+    config = WorkerConfig(plain(kafka_broker), "none", names("absent.").frames, give_up_s=1)
     with pytest.raises(Unavailable, match=r"has no topic absent.dlq.v1, .*sluice topics create"):
         await run_worker(
             config, Roster([Duties("none", names("absent."), CountingAnalyser("none"))]), stop=asyncio.Event()

@@ -32,8 +32,7 @@ from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.settings import BrokerSettings
 from pipelines.worker.duties import Duties, NoEvents
-from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.roster import Roster
+from pipelines.worker.query_lives import Roster
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 PARTITIONS = 4
@@ -147,7 +146,6 @@ class Wire:
 
     def __init__(self, broker: BrokerSettings, prefix: str) -> None:
         self.broker = broker
-        self.transport = KafkaTransport(broker)
         self.query = query_name(prefix)
         self.topics = names(prefix)
         admin = KafkaAdminClient(**client_options(broker))

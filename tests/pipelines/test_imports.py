@@ -102,7 +102,6 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("learn, misspelt model", ["learn", "model.yaml"], "pydantic rich"),
     ("models list", ["models", "list", "--nope"], "pydantic rich"),
     ("models profile", ["models", "profile", "none"], "pydantic rich"),
-    ("models select", ["models", "select", "none"], "pydantic rich"),
     ("models split", ["models", "split", "none"], "numpy onnx psutil pydantic rich"),
     ("models train", ["models", "train", "mine", "--from", "none"], "pydantic rich"),
 ]

@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from ssl import SSLContext
 
-from operators.observer import Observer
-from pipelines.commands.backend.backend_metrics import BackendMetrics
-from pipelines.observe.metrics.scrape import Scrape
-from pipelines.observe.web.condition import Condition, health_routes, index_routes
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from pipelines.observe.metrics import families
+from pipelines.observe.metrics.tallies import Tallies
+from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from pipelines.observe.web.server import serving
 from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.service import ENVELOPE_BYTES
+from serving.remote.server.admission import Admission
 from serving.remote.server.http.http_routes import http_routes
 from serving.remote.server.inference_service import InferenceService
 from serving.remote.server.refusals import Status
 
+ANSWERED = "answered"
 
-class BackendPage:
-    """Made only where something is served over HTTP: it brings the libraries for that."""
+
+class BackendMetrics(Collector):
+    """Changed on the event loop; there are as many labels as networks are served."""
 
     def __init__(self) -> None:
-        self._scrape, self._metrics = Scrape(1), BackendMetrics()
-        self._scrape.beside(self._metrics)
-        self.condition = Condition()
+        self._tallies = Tallies(families.BACKEND)
+        self.admission: Admission | None = None
+        """Where what is in flight is looked up."""
 
-    @property
-    def observer(self) -> Observer:
-        """Who must hear what networks do."""
-        return self._scrape.recorder
+    def ended(self, network: str, status: Status | None, items: int, took_s: float) -> None:
+        """A request has ended: with a status, or None where it was answered."""
+        model, _, variant = network.partition("@")
+        outcome = ANSWERED if status is None else status.lower()
+        self._tallies.at(families.BACKEND_REQUESTS, model, variant, outcome).value += 1
+        if status is None:
+            self._tallies.at(families.BACKEND_S, model, variant).add(took_s)
+
+    def collect(self) -> Iterator[Metric]:
+        if self.admission is not None:
+            self._tallies.at(families.BACKEND_IN_FLIGHT).value = self.admission.requests
+            self._tallies.at(families.BACKEND_PICTURES).value = self.admission.items
+        return self._tallies.collect()
+
+
+class BackendPage(Station):
+    """The station of a backend, made only where something is served over HTTP: it brings the libraries for that."""
+
+    def __init__(self, listen: Listen) -> None:
+        super().__init__(listen)
+        self._metrics = BackendMetrics()
+        self.beside(self._metrics)
 
     def ended(self, network: str, status: Status | None, items: int, took_s: float) -> None:
         """A request has ended."""
         self._metrics.ended(network, status, items, took_s)
 
-    @asynccontextmanager
-    async def open(
-        self, at: Listen, service: InferenceService, limits: WireLimits, tls: SSLContext | None
-    ) -> AsyncIterator[Listen]:
+    def serving(
+        self, service: InferenceService, limits: WireLimits, tls: SSLContext | None
+    ) -> AbstractAsyncContextManager[Listen]:
         """Answer while the block runs; yields where. BadInput where it cannot listen there."""
         self._metrics.admission = service.admission
-        routes = [*self._scrape.routes, *health_routes(self.condition), *index_routes(), *http_routes(service, limits)]
-        async with serving(at, routes, limits.message_bytes + ENVELOPE_BYTES, tls) as where:
-            yield where
+        return self.open(http_routes(service, limits), limits.message_bytes + ENVELOPE_BYTES, tls)

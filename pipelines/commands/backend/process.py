@@ -15,12 +15,13 @@ from operators.detect.decoding import decode
 from operators.observer import Observers
 from pipelines.commands.backend.doors import Doors
 from pipelines.environment import artefacts_dir, backend
-from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.watchers import HeartbeatFile
 from pipelines.process.heap import giving_back
 from pipelines.process.machine_memory import machine_memory_bytes
 from pipelines.process.signals import end_when_the_loop_hangs, end_within, stop_loop_on_signals, stop_when_hung
-from pipelines.process.tasks import meanwhile
+from pipelines.process.tasks import meanwhile, unless
 from pipelines.settings import BrokerSettings, model_memory
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
@@ -72,8 +73,8 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
     """Serve until a signal comes; raises ModelError for a network that cannot be loaded, BadInput for an address."""
     page = _page(config)
     fleet = None if config.fleet is None else _member(config, config.fleet, known)
-    watching = [*([] if page is None else [page.observer]), *([] if fleet is None else [fleet.meter])]
-    engine = backend(known, Observers(watching))
+    watching = Observers([HeartbeatFile(config.alive), *([] if page is None else page.observers)])
+    engine = backend(known, Observers([watching, *([] if fleet is None else [fleet.meter])]))
     served = ServedEngine(engine, known, artefacts_dir(), decode)
     service = InferenceService(
         served,
@@ -88,7 +89,7 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
                 stop_when_hung(engine.hung, stop),
                 end_when_the_loop_hangs(config.hangs_after_s),
                 _open(config, service, page),
-                meanwhile(_told(service, Heartbeat(config.alive), page)),
+                meanwhile(_told(service, watching)),
                 meanwhile(giving_back()),
                 _linked(config, fleet, engine),
             ):
@@ -121,7 +122,7 @@ def _page(config: BackendConfig) -> BackendPage | None:
         return None
     from pipelines.commands.backend.page import BackendPage  # aiohttp and Prometheus
 
-    return BackendPage()
+    return BackendPage(config.doors.http)
 
 
 @asynccontextmanager
@@ -137,26 +138,19 @@ async def _open(config: BackendConfig, service: InferenceService, page: BackendP
         )
         at = doors.grpc if not port else f"grpc://{doors.grpc.rpartition(':')[0]}:{port}"
         log.info("listening at %s", at)
-        if page is not None and doors.http is not None:
+        if page is not None:
             context = None if found is None else found.context()
-            where = await stack.enter_async_context(page.open(doors.http, service, config.limits.wire, context))
-            log.info("listening at http%s://%s", "" if context is None else "s", where)
+            await stack.enter_async_context(page.serving(service, config.limits.wire, context))
         yield
 
 
 async def _serve(
     config: BackendConfig, engine: Backend, service: InferenceService, stop: asyncio.Event, fleet: BackendSide | None
 ) -> None:
-    stopping = asyncio.create_task(stop.wait())
-    loading = asyncio.create_task(_loaded(config, engine))
-    await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
-    if loading.done():
-        loading.result()
+    if await unless(stop, _loaded(config, engine)):
         service.admission.open()
         log.info("ready")
-    else:
-        loading.cancel()
-    await stopping
+    await stop.wait()
     service.admission.drain(DRAINING)
     if fleet is not None:
         fleet.leave()
@@ -173,14 +167,12 @@ async def _loaded(config: BackendConfig, engine: Backend) -> None:
         await engine.load(model)
 
 
-async def _told(service: InferenceService, heart: Heartbeat, page: BackendPage | None) -> None:
+async def _told(service: InferenceService, watching: Observers) -> None:
     """Say every second how it is, from the loop that does the work."""
     while True:
         unready = service.admission.unready
         if unready is None:
-            heart.beat()
+            watching.worker_checked({}, 0.0, None)
         else:
-            heart.ail(unready)
-        if page is not None:
-            page.condition.waits_for = unready
+            watching.worker_waits(unready)
         await asyncio.sleep(INTERVAL_S)

@@ -11,9 +11,8 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue, measured
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.observe.web.listen import listen_on, read_secret
 from pipelines.process.terminal import say
-from pipelines.settings import broker_settings, serve_secret
+from pipelines.settings import broker_settings
 from serving.errors import BadInput, ModelError
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
@@ -87,7 +86,7 @@ def command(
     if as_json:
         raise BadInput("--json belongs to --simulate FILE: give that too, or leave it out")
     settings, topics = broker_settings(broker), TopicsConfig().with_prefix(prefix)
-    listening = listen_on(listen, serve_secret() if secret_file is None else read_secret(secret_file))
+    listening = options.listen_at(listen, secret_file)
     from pipelines.schedule.epochs import EpochTerms
     from pipelines.schedule.fleet_view import ViewBounds
     from pipelines.schedule.machines import read_machines

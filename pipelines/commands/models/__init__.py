@@ -1,6 +1,6 @@
 """``sluice models``: what is here, what can be fetched or made, and whether it is whole; and ``sluice learn``.
 
-Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``learn``.
+Read in this order: ``profile``, ``split``, ``crops``, ``train``, ``learn``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.commands.models import crops, profile, select, split, train
+from pipelines.commands.models import crops, profile, split, train
 from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
@@ -34,7 +34,6 @@ def command() -> None:
 
 command.add_command(crops.command)
 command.add_command(profile.command)
-command.add_command(select.command)
 command.add_command(split.command)
 command.add_command(train.command)
 

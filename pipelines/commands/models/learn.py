@@ -11,8 +11,8 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.process.safe_console import work_bar
 from pipelines.process.terminal import say
-from pipelines.process.work_bar import work_bar
 from pipelines.query.check import open_query
 from pipelines.settings import hwaccel
 from serving.errors import BadInput

@@ -13,9 +13,8 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
-from pipelines.process.safe_console import SafeConsole
+from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
-from pipelines.process.work_bar import work_bar
 from serving.common.explain import choices
 from serving.common.precision import PRECISIONS
 

@@ -12,9 +12,8 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
-from pipelines.process.safe_console import SafeConsole
+from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
-from pipelines.process.work_bar import work_bar
 from pipelines.settings import model_dirs
 from serving.catalogue.cards import NAME
 from serving.catalogue.lookup import Catalogue, Entry, user_models

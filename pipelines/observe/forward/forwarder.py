@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
 
 from operators.observer import UNOBSERVED, Observers
 from operators.wire.schema import Notification, StreamStatus, from_json
-from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.kafka.async_clients import quiet, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topic_reader import records
@@ -26,7 +25,7 @@ from pipelines.observe.forward.frame_finder import FrameFinder
 from pipelines.observe.forward.reader import Reader
 from pipelines.observe.forward.sink import Sinks, notice_of, read_event
 from pipelines.observe.forward.sinks_file import SinkSpec
-from pipelines.process.tasks import meanwhile
+from pipelines.process.tasks import meanwhile, unless
 from pipelines.settings import BrokerSettings
 from serving.errors import Malformed, Unavailable
 
@@ -44,8 +43,6 @@ class ForwardConfig:
     topics: TopicsConfig
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
-    alive: Path | None = None
-    """Says whether all is well: see ``pipelines.health.heartbeat``."""
     observers: Observers = field(default=UNOBSERVED)
 
 
@@ -61,23 +58,13 @@ class Forwarder:
         """Forward until ``stop``; raises Unavailable or BadInput where the broker or a topic is not there at first."""
         config = self._config
         quiet()
-        heart = Heartbeat(config.alive)
-        heart.ail(waits := f"waiting for {config.settings.url} and its topics")
-        config.observers.worker_waits(waits)
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._finder.close)
-            working = asyncio.create_task(self._work(heart))
-            stopping = asyncio.create_task(stop.wait())
-            try:
-                await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-                if working.done():
-                    working.result()
-            finally:
-                for task in (working, stopping):
-                    task.cancel()
-                await asyncio.wait([working, stopping])
+        config.observers.worker_waits(f"waiting for {config.settings.url} and its topics")
+        try:
+            await unless(stop, self._work())
+        finally:
+            await self._finder.close()
 
-    async def _work(self, heart: Heartbeat) -> None:
+    async def _work(self) -> None:
         config = self._config
         pictures = [config.topics.name("frames")] if any(spec.snapshot for spec, _ in self._sinks) else []
         wanted = needs(read=[self._events, self._states, *pictures], group=self._group(self._sinks[0][0]))
@@ -94,7 +81,7 @@ class Forwarder:
             names = ", ".join(way.spec.name for way in ways)
             log.info("forwarding %s and %s at %s to %s", *topics, config.settings.url, names)
             while True:
-                self._beat(heart, pairs)
+                self._beat(pairs)
                 await asyncio.sleep(INTERVAL_S)
 
     async def _restore(self) -> None:
@@ -131,14 +118,10 @@ class Forwarder:
             return notice_of(read_event(record.value))
         return notice_of(from_json(record.value, StreamStatus))
 
-    def _beat(self, heart: Heartbeat, pairs: Sequence[tuple[Delivery, Reader]]) -> None:
+    def _beat(self, pairs: Sequence[tuple[Delivery, Reader]]) -> None:
         silent_s = max(reader.silent_s for _, reader in pairs)
         away = f"the broker has not answered for {silent_s:.0f} s" if silent_s >= PATIENCE_S else None
         problem = away or next(filter(None, (way.trouble(PATIENCE_S) for way, _ in pairs)), None)
-        if problem is None:
-            heart.beat()
-        else:
-            heart.ail(problem)
         self._config.observers.worker_checked({}, 0.0, problem)
         for way, reader in pairs:
             if reader.waiting is not None:

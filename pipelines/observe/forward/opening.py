@@ -18,14 +18,13 @@ from pipelines.observe.forward.sinks_file import (
     WebhookSpec,
     webhook_url,
 )
+from pipelines.observe.web.listen import LEAST_SECRET
 from pipelines.query.secret_places import SecretPlace, read_secret
 from serving.common.redaction import hide
 from serving.errors import BadInput
 
 log = logging.getLogger(__name__)
 
-LEAST_SECRET = 16
-"""Characters of a secret: nobody can try them all."""
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 

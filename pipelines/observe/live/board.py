@@ -85,7 +85,7 @@ class Board(Observer):
             return None
         return {
             **self._tile(stream, now_s),
-            **detail(figures, self._plans.get(stream), now_s, stream not in self.unhurried),
+            **detail(figures, self._plans.get(stream), now_s),
             **drawn(self.layout.of(stream)),
         }
 

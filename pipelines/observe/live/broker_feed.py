@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +21,9 @@ from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import FrameHeader, Result, StreamPlan, StreamStatus, from_json
+from operators.wire.schema import FrameHeader, FrameId, Result, StreamPlan, StreamStatus, from_json
 from pipelines.observe.forward.sink import read_event
 from pipelines.observe.live.page import Page
-from pipelines.observe.live.pairs import Pair, Pairs
 from serving.errors import Malformed
 
 log = logging.getLogger(__name__)
@@ -176,3 +176,55 @@ class BrokerFeed:
         if pair is not None:
             result, jpeg = pair
             self._page.pictures.offer(result, lambda: decode_frame(*jpeg).image)
+
+
+MOST_BYTES = 64 << 20
+MOST_WAITING = 256
+"""Frames, and results, that wait."""
+
+Jpeg = tuple[FrameHeader, bytes]
+Pair = tuple[Result, Jpeg]
+
+
+class Pairs:
+    """Gives each frame its result, which comes on another topic; those that waited longest go first."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES, most_waiting: int = MOST_WAITING) -> None:
+        self._most_bytes, self._most = most_bytes, most_waiting
+        self._frames: OrderedDict[FrameId, Jpeg] = OrderedDict()
+        self._results: OrderedDict[FrameId, Result] = OrderedDict()
+        self.bytes = 0
+        """Size of the frames that wait."""
+
+    def frame(self, header: FrameHeader, data: bytes) -> Pair | None:
+        """Take a frame; returns it with its result where that has come."""
+        key = header.id
+        if (result := self._results.pop(key, None)) is not None:
+            return result, (header, data)
+        self._take(key)
+        self._frames[key] = header, data
+        self.bytes += len(data)
+        while self._frames and (self.bytes > self._most_bytes or len(self._frames) > self._most):
+            self._take(next(iter(self._frames)))
+        return None
+
+    def result(self, result: Result) -> Pair | None:
+        """Take an analysed frame's result; returns it with the frame where that has come."""
+        key = result.id
+        if (found := self._take(key)) is not None:
+            return result, found
+        self._results[key] = result
+        if len(self._results) > self._most:
+            self._results.popitem(last=False)
+        return None
+
+    def clear(self) -> None:
+        """Nobody looks any more."""
+        self._frames.clear()
+        self._results.clear()
+        self.bytes = 0
+
+    def _take(self, key: FrameId) -> Jpeg | None:
+        found = self._frames.pop(key, None)
+        self.bytes -= len(found[1]) if found else 0
+        return found

@@ -47,8 +47,8 @@ def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s
     }
 
 
-def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float, hurried: bool = True) -> dict[str, Any]:
-    """The contents of a stream's own page beside its tile and picture; ``hurried``: whether its frames can be late."""
+def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dict[str, Any]:
+    """The contents of a stream's own page beside its tile and picture."""
     number, slots = int(now_s // SLOT_S), figures.recent(now_s, SLOTS)
     models = _sum(slot.models for slot in slots)
     return {
@@ -63,7 +63,7 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float, hurrie
         "switches": [_switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
         "events": [_event(event) for event in figures.sightings.latest],
-        "explained": explained(figures.latest, hurried) if figures.latest else [],
+        "explained": explained(figures.latest) if figures.latest else [],
     }
 
 

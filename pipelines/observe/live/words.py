@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import Object, Provenance, Result, StreamStatus
+from pipelines.report.explanation import explain
 from serving.common.untrusted import shortened
 
 Who = Literal["oracle", "variant", "specialised", "cached", "track", "detector", "propagated"]
@@ -24,6 +24,8 @@ _OF: dict[Provenance, Who] = {
 }
 LONGEST = 300
 """Characters of a sentence that quotes a message."""
+MOST_LINES = 40
+"""Lines about one frame."""
 SILENT_S = 10.0
 """A stream without a result for this time is silent."""
 FEW_LOST, MANY_LOST = 0.05, 0.5
@@ -44,15 +46,6 @@ CAUSES = {
     "capture_buffer_full": "the broker did not take them in time",
     "message_too_large": "larger than the topic allows",
     "node_failed": "a node of the query failed",
-}
-ANSWERED: Mapping[Who, str] = {
-    "oracle": "the reference model",
-    "variant": "a cheaper model",
-    "specialised": "an exit that was made for this stream",
-    "cached": "an exit for all streams",
-    "track": "what was known of the object already, without another look",
-    "detector": "the detector",
-    "propagated": "motion, which moved the boxes on without the detector",
 }
 
 
@@ -107,46 +100,6 @@ def _away(status: StreamStatus, seen: bool) -> StreamStanding:
     return StreamStanding(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
 
 
-def explained(result: Result, hurried: bool = True) -> list[str]:
-    """One frame in a few sentences. ``hurried``: whether it can be late; frames of files that wait cannot."""
-    minutes, seconds = divmod(max(0.0, result.frame.media_time_s), 60)
-    number = f"Frame {result.seq}, {minutes:.0f}:{seconds:04.1f} into the stream"
-    if result.outcome != "analysed":
-        ended = "was dropped" if result.outcome == "dropped" else "failed"
-        return [f"{number}, {ended}: {shortened(result.cause or 'nobody said why', LONGEST)}."]
-    return [f"{number}, shows {_things(result)}.", *_answers(result), _time(result, hurried), *_planned(result)]
-
-
-def _things(result: Result) -> str:
-    labels = Counter(found.label for found in result.objects)
-    if not labels:
-        return "nothing that the query asks for"
-    named = [f"{count} × {shortened(label, 40)}" for label, count in labels.most_common(4)]
-    more = len(labels) - len(named)
-    return ", ".join([*named, f"{more} other kinds"] if more > 0 else named)
-
-
-def _answers(result: Result) -> list[str]:
-    counts = Counter(who(found) for found in result.objects)
-    said = [f"{count} came from {ANSWERED[name]}" for name, count in counts.most_common()]
-    return [f"Who answered: {'; '.join(said)}."] if said else []
-
-
-def _time(result: Result, hurried: bool) -> str:
-    plan = result.plan
-    if not plan.latency_known:
-        return "How late it was is not known: the clocks of capture and worker disagree."
-    kept = f", {'in time' if plan.deadline_met else 'too late'} for {plan.slo_ms:.0f} ms" if hurried else ""
-    longest = sorted(plan.stages_ms.items(), key=lambda each: each[1], reverse=True)[:3]
-    parts = ", ".join(f"{shortened(name, 40)} {took_ms:.0f} ms" for name, took_ms in longest if took_ms >= 0.5)
-    took = f"It took {plan.latency_ms:.0f} ms from capture to result{kept}"
-    return f"{took}; most of it: {parts}." if parts else f"{took}."
-
-
-def _planned(result: Result) -> list[str]:
-    chosen = [
-        f"{shortened(node.variant, 80)} for {shortened(name, 40)} ({shortened(node.why, LONGEST)})"
-        for name, node in list(result.plan.nodes.items())[:3]
-        if node.why
-    ]
-    return [f"The plan was {', '.join(chosen)}."] if chosen else []
+def explained(result: Result) -> list[str]:
+    """One frame as ``sluice explain`` tells it, in so many lines as a page has room for."""
+    return [shortened(line.strip(), LONGEST) for line in explain(result)[:MOST_LINES]]

@@ -36,9 +36,6 @@ class Scrape:
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called on the event loop for each scrape."""
 
-    def evidence(self, kept: Recorder) -> None:
-        self._registry.register(EvidenceCollector(kept))
-
     def beside(self, collector: Collector) -> None:
         """Show what another collector has, too."""
         self._registry.register(collector)

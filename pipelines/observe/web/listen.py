@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from pipelines.settings import first_line
 from serving.common.redaction import hide
 from serving.errors import BadInput
+from serving.remote.peers import is_loopback
 
 DEFAULT = "127.0.0.1:8470"
 LEAST_SECRET = 16
@@ -31,7 +31,7 @@ class Listen:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine reaches it."""
-        return _is_loopback(self.host)
+        return is_loopback(self.host)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -71,10 +71,3 @@ def checked_secret(secret: str | None) -> str | None:
             f"{MOST_SECRET}, for instance those that `openssl rand -hex 16` prints"
         )
     return secret
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipelines.query.budgets import BackendBudget
 from pipelines.query.secret_places import Placeholder, read_secret
-from serving.common.strict import Strict
+from serving.common.strict import Strict, beside_the_file, listed
 from serving.remote.endpoint.terms import ON_ENDPOINT
 from serving.variants.variant import ANYWHERE, ON
 
@@ -42,18 +42,10 @@ def _url(value: Any) -> Any:
     return value
 
 
-def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
-    return Path((info.context or {}).get("base", "")) / path
-
-
-File = Annotated[Path, AfterValidator(_beside_the_query)]
+File = Annotated[Path, AfterValidator(beside_the_file)]
 
 
 Url = Annotated[str, BeforeValidator(_url)]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 class TlsSpec(Strict):
@@ -72,7 +64,7 @@ class BackendSpec(Strict):
 
     url: Annotated[
         tuple[Url, ...],
-        BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+        BeforeValidator(listed, json_schema_input_type=str | list[str]),
         Field(min_length=1, max_length=MOST_URLS),
     ]
     """``grpc://HOST:PORT`` or ``unix:///PATH``; a name with several addresses, or a list, means several servers."""

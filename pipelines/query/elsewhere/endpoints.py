@@ -5,7 +5,6 @@ Pictures of objects leave this machine only where the query says so in words.
 
 from __future__ import annotations
 
-import ipaddress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -25,6 +24,7 @@ from serving.remote.endpoint.terms import (
     TokenPrices,
     VisionEndpoint,
 )
+from serving.remote.peers import is_loopback
 
 if TYPE_CHECKING:
     from serving.budgets.prices import Prices
@@ -165,15 +165,3 @@ class EndpointSpec(Strict):
     def budget_terms(self) -> BudgetTerms:
         """Its budget, which all nodes that ask it the same share."""
         return self.budget.terms(f"endpoint {self.engine_name.removesuffix(ON_ENDPOINT)}", self.budget.prices)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether this is the machine itself, by its name or address.
-
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "::1", "10.0.0.1", "localhost.example.com")]
-    [True, True, True, False, False]
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -11,7 +11,7 @@ from pipelines.query.dag import lineage
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.query.models.model_cards import card_of, roles_of
+from pipelines.query.models.remote_models import card_of, roles_of
 from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from pipelines.query.zones import MaskSpec

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pipelines.query.needs import AUTO, needs_of
-from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
+from pipelines.query.nodes import MOTION, DetectNode, NodeSpec, RecogniseNode
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
 from serving.remote.endpoint.terms import is_endpoint
 from serving.variants.variant import ANYWHERE, parse, placed
+
+if TYPE_CHECKING:
+    from operators.audits.roles import Roles
 
 
 def backend_problems(nodes: Mapping[int, NodeSpec], names: Mapping[str, object]) -> Iterator[Problem]:
@@ -44,3 +51,16 @@ def named_backends(nodes: Iterable[NodeSpec]) -> frozenset[str]:
     names = (model for node in nodes for model in node.models if not is_endpoint(model))
     found = (placed(model)[1] for model in names if needs_of((model,)) is None)
     return frozenset(each for each in found if each is not None)
+
+
+def card_of(node: DetectNode | RecogniseNode, known: Catalogue, model: str) -> ModelCard:
+    """A model's card, by the engine's name for it; ModelError where there is none."""
+    endpoint = node.endpoints.get(model) if isinstance(node, RecogniseNode) else None
+    return known.find(parse(model).model).card if endpoint is None else endpoint.terms(None).card()
+
+
+def roles_of(node: RecogniseNode, known: Catalogue) -> Roles:
+    """The roles of a node's models; ModelError where one is not known."""
+    from operators.audits.roles import Roles  # brings numpy, which a query with a mistake does without
+
+    return Roles.of(node.models, partial(card_of, node, known))

@@ -1,4 +1,4 @@
 """Pictures of what a run or a measurement found. Matplotlib is imported only where one is drawn.
 
-Read in this order: ``timeline_columns``, ``timeline``, ``plans``, ``networks``.
+Read in this order: ``timeline``, ``plans``, ``networks``.
 """

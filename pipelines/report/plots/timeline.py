@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,12 +14,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from operators.wire.schema import NodePlan, StreamPlan
-from pipelines.report.plots import timeline_columns
-from pipelines.report.plots.timeline_columns import Who
 from pipelines.report.run_report import NodeTimeline
 from serving.errors import BadInput
 from specialization.timeline import Timeline
-from specialization.timeline_state import PhaseSpan
+from specialization.timeline_state import AnswerCounts, PhaseSpan, Slice, TimelineState
 from specialization.weg.state import PhaseName
 
 PHASES: dict[PhaseName, tuple[str, str]] = {
@@ -76,7 +75,7 @@ def save(path: Path, stream: str, panels: Sequence[Panel]) -> None:
 def _heights(panel: Panel) -> list[float]:
     """Inches of the classes, the shares and, where it is known, the agreement."""
     state = panel.timeline.state
-    count = max(3, len(timeline_columns.rows(state.spans)))
+    count = max(3, len(class_rows(state.spans)))
     known = any(each.agreement for each in state.slices)
     return [ROW_IN * count + 0.2, SHARE_IN, *([AGREEMENT_IN] if known else [])]
 
@@ -118,7 +117,7 @@ def _classes(axes: Any, spans: Sequence[PhaseSpan]) -> None:
     for phase, (colour, _) in PHASES.items():
         times = [(span.from_s, span.to_s - span.from_s) for span in spans if span.phase == phase]
         axes.broken_barh(times, (0, 1), transform=axes.get_xaxis_transform(), color=colour, linewidth=0, zorder=0)
-    rows = timeline_columns.rows(spans)
+    rows = class_rows(spans)
     for place, times in enumerate(rows.values()):
         axes.broken_barh(times, (place - 0.32, 0.64), color=BAR, linewidth=0, zorder=2)
     axes.set_yticks(range(len(rows)), labels=list(rows))
@@ -128,7 +127,7 @@ def _classes(axes: Any, spans: Sequence[PhaseSpan]) -> None:
 
 
 def _shares(axes: Any, timeline: Timeline) -> None:
-    edges_s, of = timeline_columns.shares(timeline.state)
+    edges_s, of = answer_shares(timeline.state)
     base = np.zeros(len(edges_s) - 1)
     for who, (colour, _) in ANSWERS.items():
         top = base + np.array(of[who])
@@ -140,7 +139,7 @@ def _shares(axes: Any, timeline: Timeline) -> None:
 
 
 def _agreement(axes: Any, panel: Panel) -> None:
-    found = timeline_columns.agreement(panel.timeline.state.slices)
+    found = agreement_bounds(panel.timeline.state.slices)
     axes.fill_between(found.at_s, found.low, found.high, step="post", color=AGREEMENT, alpha=0.25, linewidth=0)
     for bound in (found.low, found.high):
         axes.step(found.at_s, bound, where="post", color=AGREEMENT, linewidth=1)
@@ -164,3 +163,63 @@ def clock(at_s: float) -> str:
     minutes, seconds = divmod(round(at_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+COLUMNS = 90
+"""Steps of a share over time, at most."""
+ROWS = 20
+"""Classes that are drawn, those that dominate longest."""
+Who = Literal["oracle", "fallback", "head", "reused"]
+SOURCES: Final[tuple[Who, ...]] = ("oracle", "fallback", "head", "reused")
+
+
+class AnswerShares(NamedTuple):
+    """Who gave the answers, over time."""
+
+    edges_s: list[float]
+    """One more than values."""
+    of: dict[Who, list[float]]
+    """Shares of the answers within two edges, 0…1; NaN where there were none."""
+
+
+class Bounds(NamedTuple):
+    """The interval of the agreement over time: from its time on, until the next."""
+
+    at_s: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def answer_shares(state: TimelineState) -> AnswerShares:
+    """At most ``COLUMNS`` steps, each of whole slices; together from the first answer to the last."""
+    if not state.slices:
+        return AnswerShares([0.0, 1.0], {who: [float("nan")] for who in SOURCES})
+    first_s = state.slices[0].from_s
+    slices = round((state.slices[-1].from_s - first_s) / state.slice_s) + 1
+    width_s = state.slice_s * ceil(slices / COLUMNS)
+    columns = [AnswerCounts() for _ in range(ceil(slices * state.slice_s / width_s))]
+    for each in state.slices:
+        columns[int((each.from_s - first_s) // width_s)].add(each.counts)
+    edges_s = [first_s + number * width_s for number in range(len(columns) + 1)]
+    return AnswerShares(edges_s, {who: [_share(column, who) for column in columns] for who in SOURCES})
+
+
+def agreement_bounds(slices: Sequence[Slice]) -> Bounds:
+    """The agreement that the audits had found at the end of each slice."""
+    known = [(each.from_s, *each.agreement) for each in slices if each.agreement]
+    return Bounds([at_s for at_s, _, _ in known], [low for _, low, _ in known], [high for _, _, high in known])
+
+
+def class_rows(spans: Sequence[PhaseSpan]) -> dict[str, list[tuple[float, float]]]:
+    """Class → when it was dominant, as (start, length) in seconds; in the order of their first time."""
+    found: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for span in spans:
+        for label in span.classes:
+            found[label].append((span.from_s, span.to_s - span.from_s))
+    longest = sorted(found, key=lambda label: -sum(length for _, length in found[label]))[:ROWS]
+    return {label: times for label, times in found.items() if label in longest}
+
+
+def _share(counts: AnswerCounts, who: Who) -> float:
+    given: int = getattr(counts, who)
+    return given / counts.answers if counts.answers else float("nan")

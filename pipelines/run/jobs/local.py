@@ -16,11 +16,11 @@ from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
 from pipelines.process.heap import giving_back
+from pipelines.process.safe_console import work_bar
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
 from pipelines.process.terminal import say
 from pipelines.process.tuning import tuned
-from pipelines.process.work_bar import work_bar
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.run.capture_specs import capture_specs

@@ -6,14 +6,14 @@ in the results. What they were taken from, the frames and the hurry of that mome
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from operators.decision import Decision, Past
 from operators.wire.schema import FrameId, Result
 from pipelines.execute.ahead import BYTES_AHEAD, FRAMES_AHEAD
 from pipelines.observe.record.reading import RecordedFrame
-from pipelines.planning.planner import Planner, Start, Step
+from pipelines.planning.planner import Planner, PlannerAround, Start, Step
 
 
 def together(frames: Iterable[RecordedFrame]) -> Iterator[list[RecordedFrame]]:
@@ -51,20 +51,17 @@ def is_whole(batch: Sequence[Result]) -> bool:
     )
 
 
-class AsThen:
+class AsThen(PlannerAround):
     """Planner: the query's own, which is reminded of what was done on the frame."""
 
     def __init__(self, planner: Planner) -> None:
-        self._planner = planner
+        super().__init__(planner)
         self._past: dict[FrameId, dict[str, Past]] = {}
         self._at_hand: dict[str, dict[str, Past]] = {}
 
     def remember(self, frame: FrameId, past: dict[str, Past]) -> None:
         """Take what was done on a frame that comes."""
         self._past[frame] = past
-
-    def arrived(self, stream: str, now_s: float) -> None:
-        self._planner.arrived(stream, now_s)
 
     def begins(self, start: Start) -> None:
         assert start.frame is not None
@@ -73,9 +70,6 @@ class AsThen:
 
     def plan(self, step: Step) -> Decision:
         return replace(self._planner.plan(step), past=self._at_hand[step.stream].get(step.node))
-
-    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        return self._planner.ended(stream, node, took_s, plan)
 
     def forget(self, stream: str) -> None:
         self._at_hand.pop(stream, None)

@@ -5,33 +5,96 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, ConsumerRecord
 from aiokafka.errors import KafkaError
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.window import SPAN_S
 from operators.observer import UNOBSERVED, Observers
-from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from operators.wire.adaptation import SAMPLES_HEADER_KEY
+from operators.wire.mishaps import Mishaps
+from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.kafka.async_clients import quiet, started, wait_for_broker
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.publisher import HOPELESS, TOO_LARGE
-from pipelines.process.tasks import meanwhile
+from pipelines.process.tasks import meanwhile, unless
 from pipelines.settings import BrokerSettings
-from pipelines.worker.adapt.inbox import Inbox
-from pipelines.worker.adapt.messages import update_letter
+from pipelines.worker.adapt.messages import read_samples, read_update, read_wish, update_key, update_letter
 from serving.common.clock import SYSTEM, Clock
 from serving.common.retrying import BROKER_BACKOFF, Persistence, retrying
-from serving.errors import Unavailable
+from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
+
+MOST_VERSIONS = 1000
+"""Targets whose newest version is known."""
+
+
+class Inbox:
+    """Decodes messages; a bad one is logged, and costs itself alone."""
+
+    def __init__(self, query: str, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
+        self._query, self._adaptation, self._clock = query, adaptation, clock
+        self._versions: dict[bytes, int] = {}
+        self._mishaps = Mishaps(log)
+
+    def take_sample(self, record: ConsumerRecord) -> None:
+        """Take a message of the topic of samples, which has the samples and wishes of all queries."""
+        try:
+            if any(name == SAMPLES_HEADER_KEY for name, _ in record.headers):
+                self._samples(record)
+            else:
+                self._wish(record)
+        except Malformed as error:
+            self._mishaps.note("a message is passed over", f"{_place(record)}: {error}")
+
+    def take_update(self, record: ConsumerRecord) -> None:
+        """Take a message of the topic of updates: whatever is there, the next version must be greater."""
+        key = record.key or b""
+        if not key.startswith(update_key(self._query, "")) or record.value is None:
+            return
+        now_s = self._clock.now().timestamp()
+        try:
+            update = read_update(key, record.headers, record.value, self._versions.get(key, 0), now_s)
+        except Malformed as error:
+            self._mishaps.note("an update is passed over", f"{_place(record)}: {error}")
+            return
+        self._versions.pop(key, None)
+        self._versions[key] = update.version
+        if len(self._versions) > MOST_VERSIONS:
+            del self._versions[next(iter(self._versions))]
+        target = key[len(update_key(self._query, "")) :].decode(errors="replace")
+        self._adaptation.published(target, update.version, update.data, now_s)
+
+    def _samples(self, record: ConsumerRecord) -> None:
+        batch, now_s = read_samples(record.headers, record.value), self._clock.now().timestamp()
+        if batch.query != self._query or self._is_foreign(record, self._adaptation.why_foreign(batch.subject)):
+            return
+        if max(each.at_s for each in batch.samples) < now_s - SPAN_S:
+            self._is_foreign(record, f"samples of stream {batch.stream} are older than an hour: set the clocks alike")
+        self._adaptation.add(batch.subject, batch.stream, batch.samples, now_s)
+
+    def _wish(self, record: ConsumerRecord) -> None:
+        wanted = read_wish(record.value)
+        if wanted.query == self._query:
+            why_not = self._adaptation.wanted(wanted.target, self._clock.now().timestamp())
+            self._is_foreign(record, why_not)
+
+    def _is_foreign(self, record: ConsumerRecord, why: str | None) -> bool:
+        if why is not None:
+            self._mishaps.note("a message is passed over", f"{_place(record)}: {why}")
+        return why is not None
+
+
+def _place(record: ConsumerRecord) -> str:
+    return f"topic {record.topic} partition {record.partition} offset {record.offset}"
+
 
 LOOK_S = 1.0
 """Time between two looks at what is due."""
@@ -51,8 +114,6 @@ class ServiceConfig:
     topics: TopicsConfig
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
-    alive: Path | None = None
-    """Says whether all is well: see ``pipelines.health.heartbeat``."""
     observers: Observers = UNOBSERVED
 
 
@@ -61,7 +122,6 @@ class Service:
 
     def __init__(self, config: ServiceConfig, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
         self._config, self._adaptation, self._clock = config, adaptation, clock
-        self._heart = Heartbeat(config.alive)
         inbox = Inbox(config.query, adaptation, clock)
         since_s = clock.now().timestamp() - SPAN_S
         settings, topics = config.settings, config.topics
@@ -72,20 +132,15 @@ class Service:
         """Work until ``stop``; raises Unavailable or BadInput where the broker or a topic is not there at first."""
         config = self._config
         quiet()
-        self._heart.ail(waits := f"waiting for {config.settings.url} and its topics")
-        config.observers.worker_waits(waits)
+        config.observers.worker_waits(f"waiting for {config.settings.url} and its topics")
         wanted = needs(read=[self._samples.topic, self._updates.topic], write=[self._updates.topic])
-        waiting = asyncio.create_task(wait_for_broker(config.settings, wanted, config.give_up_s))
-        async with _unless(stop, waiting):
-            if stop.is_set():
-                return
+        if not await unless(stop, wait_for_broker(config.settings, wanted, config.give_up_s)):
+            return
         async with AsyncExitStack() as stack:
             for follower in (self._samples, self._updates):
                 await stack.enter_async_context(meanwhile(follower.run()))
             await stack.enter_async_context(meanwhile(self._beat()))
-            working = asyncio.create_task(self._work())
-            async with _unless(stop, working):
-                pass
+            await unless(stop, self._work())
 
     async def _work(self) -> None:
         await self._updates.caught_up.wait()
@@ -145,10 +200,6 @@ class Service:
                 log.info("the broker answers again")
             waited = silent_s >= WAITED_S
             problem = None if silent_s < SILENT_S else f"the broker has not answered for {silent_s:.0f} s"
-            if problem is None:
-                self._heart.beat()
-            else:
-                self._heart.ail(problem)
             self._config.observers.worker_checked({}, 0.0, problem)
             await asyncio.sleep(INTERVAL_S)
 
@@ -158,18 +209,3 @@ class Service:
 
 class _Refused(Exception):
     """The broker does not take a message, however often it is sent."""
-
-
-@asynccontextmanager
-async def _unless(stop: asyncio.Event, work: asyncio.Task[None]) -> AsyncIterator[None]:
-    """Wait for the work or for ``stop``; what the work raised is raised."""
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            work.result()
-        yield
-    finally:
-        for task in (work, stopping):
-            task.cancel()
-        await asyncio.wait([work, stopping])

@@ -1,4 +1,4 @@
 """Several queries in one process: they share networks, lanes, and the nodes that are the same.
 
-Read in this order: ``common``, ``identities``, ``borrowed_node``.
+Read in this order: ``common``, ``identities``.
 """

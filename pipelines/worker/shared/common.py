@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from operators.base import Operator, make_ready, shared_part
 from operators.detect.zoned import Zoned
 from operators.observer import Observers
+from operators.wire.schema import FrameId, NodePlan
 from pipelines.assembly.node import node
 from pipelines.assembly.parts import Household, Parts, Setting, executing, frame_room, housed
 from pipelines.assembly.registry import ShortcutNode
@@ -19,10 +20,10 @@ from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import DagNode
 from pipelines.query.nodes import DetectNode
-from pipelines.worker.shared.borrowed_node import BorrowedNode
 from pipelines.worker.shared.identities import identities
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import ANYWHERE, placed
+from specialization.timeline import Timeline
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -160,3 +161,40 @@ def _networks(query: OpenQuery) -> set[str]:
     """The models of a query that may be run in this process."""
     named = (placed(model) for each in query.wanted.dag.nodes for model in each.models)
     return {model for model, backend in named if backend in (None, ANYWHERE)}
+
+
+class BorrowedNode:
+    """A ``ShortcutNode``; what it knows of a stream is neither dropped nor set back by those who borrow it."""
+
+    def __init__(self, lent: ShortcutNode) -> None:
+        self._lent = lent
+
+    @property
+    def node(self) -> str:
+        return self._lent.node
+
+    def forget(self, stream: str) -> None:
+        """Do nothing: it goes on for others."""
+
+    def published(self, frame: FrameId) -> None:
+        self._lent.published(frame)
+
+    def dropped(self, frame: FrameId) -> None:
+        """Do nothing: others may have got its answers."""
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        return self._lent.plans(gone)
+
+    def timelines(self) -> Mapping[str, Timeline]:
+        return self._lent.timelines()
+
+    def snapshot(self, stream: str) -> bytes | None:
+        return self._lent.snapshot(stream)
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on from a snapshot of a stream of which nothing is known yet."""
+        if self._lent.snapshot(stream) is None:
+            self._lent.restore(stream, data)
+
+    async def close(self, within_s: float) -> None:
+        """Do nothing: it goes on for others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from operators.audits.roles import Roles
-from pipelines.assembly.lenders import lending, lent_identity, runs_elsewhere
+from pipelines.assembly.node_words import lending, lent_identity, runs_elsewhere
 from serving.catalogue.lookup import SHIPPED, Catalogue
 
 KNOWN = Catalogue([SHIPPED])

@@ -9,8 +9,7 @@ import pytest
 
 from pipelines.assembly.planners import planner, requirements
 from pipelines.environment import artefacts_dir, backend, catalogue
-from pipelines.measure.model_states import ModelStates
-from pipelines.measure.process_meter import ProcessMeter
+from pipelines.measure.process_meter import ModelStates, ProcessMeter
 from pipelines.planning.planner import Start, Step
 from pipelines.query.check import open_query
 from serving.scheduling.requests import Urgency

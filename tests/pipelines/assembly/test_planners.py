@@ -10,8 +10,8 @@ import pytest
 
 from operators.decision import Decision
 from operators.testing import card_of
+from pipelines.assembly.choices import Tables
 from pipelines.assembly.planners import CHECKED_S, planner
-from pipelines.assembly.tables import Tables
 from pipelines.planning.planner import FirstListed, Planner, Start, Step
 from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag, compile_dag

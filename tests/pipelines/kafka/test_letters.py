@@ -10,7 +10,7 @@ import pytest
 
 from operators.transports.record_sets import UNREADABLE
 from operators.wire.schema import FRAME_HEADER_KEY, DeadLetter, FrameHeader, from_json, to_json
-from pipelines.kafka.letters import TITLES, Mend, Place, letter_line, letter_text, original_bytes, remade
+from pipelines.kafka.letter_topic import TITLES, Mend, Place, letter_line, letter_text, original_bytes, remade
 from serving.errors import BadInput
 
 FRAMES = "sluice.frames.v1"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.measure.model_states import HELD_S, ModelStates
-from pipelines.measure.process_meter import ProcessMeter
+from pipelines.measure.process_meter import HELD_S, ModelStates, ProcessMeter
 from serving.scheduling.health import State
 
 CURVE = {"cars": {1: 0.010, 8: 0.040}, "people": {1: 0.02}}

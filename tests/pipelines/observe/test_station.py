@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-import urllib.error
-import urllib.request
 
 import pytest
 from aiohttp import ClientSession
@@ -13,7 +10,6 @@ from aiohttp import ClientSession
 from pipelines.observe.live.page import Page
 from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from serving.errors import BadInput
 from tests.real.ports import free_port
 
 
@@ -40,15 +36,3 @@ async def test_a_process_with_a_page_shows_it(caplog: pytest.LogCaptureFixture) 
         _, _, text = await root(Page("yard"))
     assert 'src="/static/app.js"' in text
     assert caplog.messages[0].startswith("serving the page at http://127.0.0.1:")
-
-
-def test_a_thread_serves_a_process_without_a_loop() -> None:
-    listen = Listen("127.0.0.1", free_port())
-    with Station(listen).open_in_thread():
-        with urllib.request.urlopen(f"http://{listen}/metrics") as answer:
-            assert answer.status == 200
-        with pytest.raises(BadInput, match="in use"), Station(listen).open_in_thread():
-            pass
-    assert "serve" not in {thread.name for thread in threading.enumerate()}
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(f"http://{listen}/metrics")

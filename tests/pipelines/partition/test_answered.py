@@ -7,7 +7,7 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.partition.answered import RECENT_RESULTS, RESULT_OVERHEAD_BYTES, RUN_COSTS, Answered, RecentResults
+from pipelines.partition.resume import RECENT_RESULTS, RESULT_OVERHEAD_BYTES, RUN_COSTS, Answered, RecentResults
 
 FRAMES = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.booleans()))
 

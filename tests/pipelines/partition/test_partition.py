@@ -18,13 +18,13 @@ from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.message import Message
-from pipelines.partition.missing import MissingFrames
 from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.resume import Tail
 from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import WINDOW, WINDOW_BYTES, SharedParts, Valve
+from pipelines.partition.tally import MissingFrames
 from pipelines.worker.duties import NoEvents
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE

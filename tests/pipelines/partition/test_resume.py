@@ -11,8 +11,7 @@ from aiokafka.errors import RequestTimedOutError
 
 from operators.wire.schema import FrameHeader, FrameInfo, Plan, Result, to_json
 from pipelines.partition import resume
-from pipelines.partition.answered import RECENT_RESULTS
-from pipelines.partition.resume import KafkaResume, Tail
+from pipelines.partition.resume import RECENT_RESULTS, KafkaResume, Tail
 from pipelines.settings import BrokerSettings
 from tests.at_once import AT_ONCE
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.planning.fan_out import HALF_LIFE, FanOut
-from pipelines.planning.latency_split import Stage, batch_throughput, best_split, even_split, served, split_as
+from benchmarks.split_parts.given import even_split, served, split_as
+from pipelines.planning.latency_split import Stage, batch_throughput, best_split
+from pipelines.planning.node_times import HALF_LIFE, FanOut
 
 X = {0.040: 200.0, 0.050: 250.0, 0.060: 300.0}
 Y = {0.040: 300.0, 0.050: 400.0, 0.060: 500.0}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.planning.least_times import FORGETTING, Downstream
+from pipelines.planning.node_times import FORGETTING, Downstream
 
 
 def test_nothing_is_known_at_first() -> None:

@@ -8,7 +8,7 @@ import pytest
 from operators.base import NodeAnswer
 from operators.decision import Decision
 from operators.wire.schema import NodeDecision
-from pipelines.execute.plan_echo import decision
+from pipelines.execute.walk import decision
 from pipelines.planning.planner import FirstListed, Step
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.planning.latency_split import best_split, split_as
+from benchmarks.split_parts.given import split_as
+from pipelines.planning.latency_split import best_split
 from pipelines.planning.stage_shares import EVERY, StageShares, in_stages
 
 FLAT = {1: 0.010, 2: 0.020, 4: 0.040}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.process.work_bar import work_bar
+from pipelines.process.safe_console import work_bar
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:

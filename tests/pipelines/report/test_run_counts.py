@@ -20,8 +20,7 @@ from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
 from operators.zones.visits import LineReport, ZoneReport
-from pipelines.report.percentiles import Percentiles
-from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, RunCounts
+from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, Percentiles, RunCounts
 from pipelines.report.run_report import AuditReport, FrameCounts, Quantiles, SpecializationReport, TimeShares
 from pipelines.report.text import render
 from pipelines.report.tracks import Tracks

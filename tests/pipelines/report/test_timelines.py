@@ -8,8 +8,7 @@ from rich.console import Console
 
 from pipelines.report.run_counts import RunCounts
 from pipelines.report.run_report import RunReport, SpanReport, summaries
-from pipelines.report.specialization_text import stories
-from pipelines.report.text import render
+from pipelines.report.text import render, stories
 from specialization.timeline import Timeline
 from tests.pipelines.report import timeline_story
 

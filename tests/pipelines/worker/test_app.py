@@ -11,15 +11,14 @@ from faust.types.auth import AuthProtocol
 from operators.transports import kafka
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
-from pipelines.worker.app import make_app, quiet
-from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.agent import make_app, quiet
 from serving.errors import BadInput
 
 SECRET = "it-is-a-secret"
 
 
 def test_small_buffers_large_messages_and_nothing_hidden(tmp_path: Path) -> None:
-    app = make_app("worker", KafkaTransport(BrokerSettings(("one:9092", "two:9093"))), datadir=tmp_path)
+    app = make_app("worker", BrokerSettings(("one:9092", "two:9093")), datadir=tmp_path)
     conf = app.conf
     assert [str(url) for url in conf.broker] == ["kafka://one:9092", "kafka://two:9093"]
     assert (conf.stream_buffer_maxsize, conf.broker_max_poll_records) == (32, 64)
@@ -34,7 +33,7 @@ def test_small_buffers_large_messages_and_nothing_hidden(tmp_path: Path) -> None
 
 def test_the_password_reaches_faust_and_no_text(tmp_path: Path) -> None:
     settings = BrokerSettings(("one:9092",), "SASL_PLAINTEXT", "SCRAM-SHA-256", "alice", SECRET)
-    app = make_app("worker", KafkaTransport(settings), datadir=tmp_path)
+    app = make_app("worker", settings, datadir=tmp_path)
     credentials = app.conf.broker_credentials
     assert (credentials.username, credentials.password) == ("alice", SECRET)
     assert credentials.mechanism.value == "SCRAM-SHA-256"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.worker.bounded_store import BoundedStore
+from pipelines.worker.state_topic import BoundedStore
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.binary(max_size=60), st.booleans())))

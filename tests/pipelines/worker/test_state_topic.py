@@ -16,8 +16,7 @@ from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.stream_state import StateConfig
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
-from pipelines.worker.bounded_store import BoundedStore
-from pipelines.worker.state_topic import StreamSnapshot, TopicStateStore
+from pipelines.worker.state_topic import BoundedStore, StreamSnapshot, TopicStateStore
 from tests.at_once import AT_ONCE
 from tests.integration.notebook import until
 

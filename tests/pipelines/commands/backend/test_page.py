@@ -9,6 +9,7 @@ import pytest
 from aiohttp import ClientError, ClientSession
 
 from operators.detect.decoding import decode
+from operators.observer import Observers
 from pipelines.commands.backend.doors import TlsPaths, doors
 from pipelines.commands.backend.page import BackendPage
 from pipelines.observe.metrics import families
@@ -26,13 +27,13 @@ LIMITS = ServerLimits(wire=WireLimits(message_bytes=1 << 16))
 
 
 async def test_requests_are_counted_by_how_they_ended_and_health_needs_no_token(tmp_path: Path) -> None:
-    catalogue, page = mean_model(tmp_path), BackendPage()
-    backend = Backend(catalogue, artefacts_dir=tmp_path, observer=page.observer)
+    listen = Listen("127.0.0.1", 0, "a token of many letters")
+    catalogue, page = mean_model(tmp_path), BackendPage(listen)
+    backend = Backend(catalogue, artefacts_dir=tmp_path, observer=Observers(page.observers))
     service = InferenceService(ServedEngine(backend, catalogue, tmp_path, decode), LIMITS, ended=page.ended)
     await backend.start()
-    listen = Listen("127.0.0.1", 0, "a token of many letters")
     try:
-        async with page.open(listen, service, LIMITS.wire, None) as at, ClientSession(f"http://{at}") as http:
+        async with page.serving(service, LIMITS.wire, None) as at, ClientSession(f"http://{at}") as http:
             service.admission.open()
             page.condition.waits_for = None
             for _ in range(2):
@@ -63,12 +64,12 @@ async def test_with_certificates_it_speaks_tls_and_asks_for_those_of_clients(tmp
     paths = TlsPaths(*(tmp_path / name for name in ("server.pem", "server.key", "ca.pem")))
     found = doors("127.0.0.1:0", "127.0.0.1:0", paths, None)
     assert found.certificates is not None
-    catalogue, page = mean_model(tmp_path / "models"), BackendPage()
+    catalogue, page = mean_model(tmp_path / "models"), BackendPage(Listen("127.0.0.1", 0))
     backend = Backend(catalogue, artefacts_dir=tmp_path)
     service = InferenceService(ServedEngine(backend, catalogue, tmp_path, decode), LIMITS)
     known, stranger = (ssl.create_default_context(cafile=str(tmp_path / "ca.pem")) for _ in range(2))
     known.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
-    async with page.open(Listen("127.0.0.1", 0), service, LIMITS.wire, found.certificates.context()) as at:
+    async with page.serving(service, LIMITS.wire, found.certificates.context()) as at:
         address = f"https://localhost:{at.port}/v2/health/live"
         async with ClientSession() as http:
             async with http.get(address, ssl=known) as answer:

@@ -16,7 +16,7 @@ from operators.frames.codec import encode_frame
 from operators.wire.schema import BoundingBox, Result, StreamStatus
 from pipelines.observe.live import pictures
 from pipelines.observe.live.board import Board
-from pipelines.observe.live.pairs import Pairs
+from pipelines.observe.live.broker_feed import Pairs
 from pipelines.observe.live.pictures import AT_ONCE, Pictures
 from pipelines.observe.live.viewers import MOST_VIEWERS, MOST_WAITING, TooManyViewers, Viewer, Viewers
 from serving.common.tensors import Image

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pipelines.run.learn.choice import TAUGHT
-from pipelines.run.learn.picture_folder import PictureFolder
+from pipelines.run.learn.pictures import PictureFolder
 
 
 def shown(tmp_path: Path, **folders: int) -> list[Path]:

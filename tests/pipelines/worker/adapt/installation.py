@@ -12,9 +12,9 @@ from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.job import answered
 from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from learning.budget import Budget, unlimited
-from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
+from pipelines.worker.adapt.service import Inbox
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
 from tests.fake_clock import FakeClock
 

@@ -9,12 +9,11 @@ import pytest
 
 from cache_adapt.learned.kind import NodeNetwork
 from cache_adapt.learned.vocabulary import Vocabulary
-from pipelines.assembly.lenders import lent_identity
-from pipelines.assembly.node_words import NodeWords
+from pipelines.assembly.node_words import NodeWords, lent_identity
 from pipelines.environment import catalogue
 from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.query_file import Query
-from pipelines.worker.adapt.nodes import adapted
+from pipelines.worker.adapt.process import adapted
 from serving.errors import BadInput
 
 

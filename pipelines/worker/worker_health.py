@@ -1,4 +1,4 @@
-"""Looks at a worker every second: its heartbeat, and a line in the log where something is wrong, once."""
+"""Looks at a worker every second, for those who watch it, with a line in the log where something is wrong, once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
-
-import faust
 
 from operators.observer import UNOBSERVED, Observer
 from operators.transports.kafka import Consumer
-from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.health.liveness import Liveness, Observation, PartitionView
 from pipelines.partition.tally import Tally
 from pipelines.process.tasks import meanwhile
 from pipelines.report.minute import MinuteLine, Totals
+from pipelines.worker.agent import FrameAgent
 from serving.common.retrying import Backoff
 from serving.errors import SluiceError
 
@@ -30,29 +28,11 @@ BACKOFF = Backoff(first_s=0.5, max_s=10.0)
 """Pause before a new beginning."""
 
 
-class Life(Protocol):
-    """A life of a worker, as long as its Faust app."""
-
-    app: faust.App
-    joined: bool
-    """Whether partitions have been assigned, be it none."""
-
-    @property
-    def storing(self) -> bool:
-        """Whether the broker takes what is published."""
-        ...
-
-    def end(self, error: Exception) -> None:
-        """End, and all later lives with it, for this reason."""
-        ...
-
-
 class WorkerHealth:
     """The health of one worker over all its lives."""
 
     def __init__(
         self,
-        heart: Heartbeat,
         liveness: Liveness,
         tally: Tally,
         observer: Observer = UNOBSERVED,
@@ -60,7 +40,6 @@ class WorkerHealth:
     ) -> None:
         """``ending`` is called with the reason when a worker that is stalled for good begins to end."""
         self._ending = ending
-        self._heart = heart
         self._observer = observer
         self._liveness = liveness
         self._tally = tally
@@ -72,52 +51,46 @@ class WorkerHealth:
 
     def waits(self, reason: str) -> None:
         """Note that the worker cannot begin yet."""
-        self._heart.ail(reason)
         self._observer.worker_waits(reason)
 
     def restarted(self, cause: str) -> float:
         """Note that the worker begins anew, for this reason; returns the seconds that it should wait before."""
         self._liveness.restarted(cause)
         self._tally.begin_anew()
-        self._heart.ail(reason := f"the worker begins anew: {cause}")
-        self._observer.worker_waits(reason)
+        self._observer.worker_waits(f"the worker begins anew: {cause}")
         return BACKOFF.delay_s(self._liveness.restarts - 1, self._rng)
 
-    def watching(self, life: Life) -> AbstractAsyncContextManager[None]:
+    def watching(self, agent: FrameAgent) -> AbstractAsyncContextManager[None]:
         """Observe the worker while the block runs."""
-        return meanwhile(self._watch(life))
+        return meanwhile(self._watch(agent))
 
-    async def _watch(self, life: Life) -> None:
+    async def _watch(self, agent: FrameAgent) -> None:
         self._begun = False
         while True:
-            if self._look(life):
+            if self._look(agent):
                 return
             await asyncio.sleep(INTERVAL_S)
 
-    def _look(self, life: Life) -> bool:
+    def _look(self, agent: FrameAgent) -> bool:
         """Whether the worker has to end."""
-        app, now_s = life.app, time.monotonic()
-        seen = observe(app.consumer, self._tally, life.joined and not app.rebalancing, life.storing, now_s)
+        app, now_s = agent.app, time.monotonic()
+        seen = observe(app.consumer, self._tally, agent.joined and not app.rebalancing, agent.storing, now_s)
         problem = self._liveness.verdict(seen)
         if app.should_stop:
             problem = problem or "the worker's connection to the broker ends"
-        if problem is None:
-            self._heart.beat()
-        else:
-            self._heart.ail(problem)
         self._log_change(problem)
         behind = sum(item.behind for item in seen.partitions)
         self._say_where_it_begins(seen, behind)
         self._say_what_has_grown(app.consumer.topic_sizes())
         lag_s = max(0.0, self._tally.lag_s(time.time())) if behind else 0.0
         self._observer.worker_checked({item.partition: item.behind for item in seen.partitions}, lag_s, problem)
-        if line := self._minute.line(seen.now_s, Totals.of(self._tally, behind, lag_s)):
+        if line := self._minute.line(seen.now_s, Totals(*self._tally.counts, behind, lag_s)):
             log.info("%s", line)
         hopeless = self._liveness.is_hopeless(seen)
         if hopeless:
             reason = f"{problem}: the process ends here, so that it can be started anew"
             self._ending(reason)
-            life.end(SluiceError(reason))
+            agent.end(SluiceError(reason))
         return hopeless
 
     def _say_where_it_begins(self, seen: Observation, behind: int) -> None:
