@@ -8,6 +8,7 @@ machines. An empty call is compared with the detector.
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -38,7 +39,7 @@ def measure(quick: bool) -> harness.Outcome:
 
         def one(workers: int, mode: str) -> harness.Row:
             found = used(folder / f"run{next(numbers)}", video, workers, mode, frames)
-            return {
+            row = {
                 "workers": workers,
                 "networks": mode,
                 "frames": found.frames,
@@ -46,6 +47,8 @@ def measure(quick: bool) -> harness.Outcome:
                 "frames_per_s": round(found.frames / found.wall_s, 2),
                 "memory_mb": round(found.memory_mb, 1),
             }
+            print(row, file=sys.stderr, flush=True)
+            return row
 
         variants = {(each, mode): partial(one, each, mode) for each in workers for mode in MODES}
         measured = harness.interleaved(variants, rounds)
