@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from operators.capture.sources.images import natural_order
@@ -20,8 +21,7 @@ def recordings(patterns: Sequence[str]) -> list[str]:
     found: dict[str, None] = {}
     for pattern in patterns:
         found |= dict.fromkeys(_named(pattern))
-        if len(found) > MOST_RECORDINGS:
-            raise BadInput(f"--source {pattern}: more than {MOST_RECORDINGS} recordings: make several jobs of them")
+        _check(len(found), pattern)
     return list(found)
 
 
@@ -31,7 +31,20 @@ def _named(pattern: str) -> list[str]:
         raise BadInput(f"--source {uri}: a camera has no end: jobs are for recordings, `sluice run` is for cameras")
     if uri.kind != "path" or uri.path.exists() or not glob.has_magic(pattern):
         return [pattern]
-    files = sorted(map(Path, glob.iglob(pattern, recursive=True)), key=lambda file: (file.parent, natural_order(file)))
+    files = list(map(Path, islice(glob.iglob(pattern, recursive=True), MOST_RECORDINGS + 1)))
+    _check(len(files), pattern)
     if not files:
         raise BadInput(f"--source {pattern}: no file is called so")
-    return [str(each) for each in files if each.is_file()]
+    files.sort(key=lambda file: (file.parent, natural_order(file)))
+    once: dict[Path, str] = {}
+    for each in filter(Path.is_file, files):
+        once.setdefault(each.resolve(), str(each))  # links may lead to one file by several ways, also in a circle
+    return list(once.values())
+
+
+def _check(recordings: int, pattern: str) -> None:
+    if recordings > MOST_RECORDINGS:
+        raise BadInput(
+            f"--source {pattern}: more than {MOST_RECORDINGS} recordings: make several jobs of them, or mend links "
+            "that lead round in a circle"
+        )

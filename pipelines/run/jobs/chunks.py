@@ -34,6 +34,8 @@ def inside(folder: Path, source: str) -> Path:
         raise SourceError("the job names no file", "invalid_uri") from None
     if not found.is_relative_to(root) or found == root:
         raise SourceError(f"{source!r} lies outside of the archive", "invalid_uri")
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        raise SourceError(f"{source!r} is no file", "invalid_uri")  # such as a pipe, which may never end
     return found
 
 

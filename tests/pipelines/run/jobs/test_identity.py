@@ -9,6 +9,7 @@ import pytest
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
+from pipelines.run.jobs import archive
 from pipelines.run.jobs.archive import recordings
 from pipelines.run.jobs.identity import Identity, identity_of, query_digest, recording_digest
 from serving.errors import BadInput, SourceError
@@ -79,3 +80,17 @@ def test_patterns_name_recordings_each_once_and_in_order(tmp_path: Path) -> None
         named("*.avi")
     with pytest.raises(BadInput, match="a camera has no end"):
         recordings(["rtsp://camera/1"])
+
+
+def test_links_that_lead_round_in_a_circle_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("cam2.mp4", "cam10.mp4"):
+        (tmp_path / "a" / name).touch()
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    (tmp_path / "a" / "alias.mp4").symlink_to("cam2.mp4")
+    found = recordings([str(tmp_path / "**" / "*.mp4")])
+    assert found == [str(tmp_path / "a" / name) for name in ("alias.mp4", "cam10.mp4")]
+    (tmp_path / "a" / "again").symlink_to(tmp_path / "a")
+    monkeypatch.setattr(archive, "MOST_RECORDINGS", 500)
+    with pytest.raises(BadInput, match=r"more than 500 recordings.*round in a circle"):
+        recordings([str(tmp_path / "**" / "*.mp4")])
