@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 
+from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import ProcessLoad, TimedModel
 from serving.placement.demands import BatchProfile
 
@@ -70,8 +72,10 @@ class FleetView:
             asked[session.model, session.slo_ms, session.priority] += session.asked
         before = known.rates if known else dict(asked)
         rates = {key: _mean(before.get(key, 0.0), asked.get(key, 0.0)) for key in asked.keys() | before.keys()}
-        self._heard[load.id] = HeardProcess(load, now_s, {key: rate for key, rate in rates.items() if rate >= LEAST})
+        kept = nlargest(MOST_SESSIONS, ((rate, key) for key, rate in rates.items() if rate >= LEAST))
+        self._heard[load.id] = HeardProcess(load, now_s, {key: rate for rate, key in kept})
         if load.kind == "backend":
+            self._make_room(now_s)
             for profile in load.profiles:
                 self._learn((profile.model, load.device), load.id, profile)
 
@@ -129,6 +133,12 @@ class FleetView:
         told[process] = profile
         if len(told) > WITNESSES:
             del told[next(iter(told))]
+
+    def _make_room(self, now_s: float) -> None:
+        """Where there are as many profiles as may be, forget those of processes that are gone."""
+        if len(self._profiles) >= self.bounds.profiles:
+            there = {each.load.id for each in self.there(now_s)}
+            self._profiles = {key: told for key, told in self._profiles.items() if told.keys() & there}
 
     def _has_room(self, now_s: float) -> bool:
         return len(self._heard) < self.bounds.processes or len(self.there(now_s)) < self.bounds.processes

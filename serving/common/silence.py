@@ -1,4 +1,4 @@
-"""Runtimes report to their makers, unless they are told not to while they are imported."""
+"""Libraries report to their makers, or write to the terminal, unless they are told not to before they are imported."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def silent() -> Iterator[None]:
             del os.environ[_SWITCH]
         if not found:
             del sys.modules[_REPORTER]
+
+
+def hush_grpc() -> None:
+    """Have gRPC, when it is imported, write nothing by itself: its lines quote what servers say as it comes."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -4,3 +4,7 @@ completions; either is imported only where a model of it is named.
 Read in this order: ``peers``, ``session_meter``, ``protocol``, ``server``, ``breaker``, ``client``, ``endpoint``,
 ``place_choice``, ``router``.
 """
+
+from serving.common.silence import hush_grpc
+
+hush_grpc()

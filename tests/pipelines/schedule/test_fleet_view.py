@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import AskedSession
 from pipelines.schedule.fleet_view import FleetView, ViewBounds
 from tests.pipelines.schedule.fleets import backend, timed, told
@@ -70,6 +71,23 @@ def test_what_is_known_is_bounded() -> None:
     assert [key[0] for key in view.asked(20.0)] == ["a", "b"]
     view.hear(backend("b0", "a", "b", "c"), 20.0)
     assert view.profiles().keys() == {"a", "b"}
+
+
+def test_profiles_of_processes_that_are_gone_make_room_where_there_is_none() -> None:
+    view = FleetView(ViewBounds(profiles=2))
+    view.hear(backend("b0", "a", "b"), 0.0)
+    view.hear(backend("b1", "c"), 10.0)
+    assert view.profiles().keys() == {"a", "b"}, "those of processes that are there stay"
+    view.hear(backend("b1", "b", "c"), 20.0)  # b0 is silent
+    assert view.profiles().keys() == {"b", "c"}
+
+
+def test_a_process_that_tells_of_ever_other_sessions_is_remembered_with_as_many_as_a_message_has() -> None:
+    view = FleetView()
+    for number in range(40):
+        view.hear(told("w0", {f"m{number}-{each}": 1e9 for each in range(MOST_SESSIONS)}), float(number))
+    (found,) = view.there(39.0)
+    assert len(found.rates) == MOST_SESSIONS
 
 
 @pytest.mark.parametrize("count", [1, 40])
