@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
@@ -32,6 +33,8 @@ SESSION_MS = 10_000
 HANDOVER_S = 10.0
 """How long a chunk in work may take to be put down where its partition moves away."""
 PATIENCE_S = 60.0
+STOP_S = 12.0
+"""… which is more than putting a chunk down may take."""
 
 
 class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -120,7 +123,9 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
                         self._take(record)
         finally:
             self._consumer = None
-            await consumer.stop()
+            with suppress(Exception):
+                async with asyncio.timeout(STOP_S):  # a broker that is away keeps no worker from ending
+                    await consumer.stop()
 
     def _read_ahead(self, consumer: AIOKafkaConsumer) -> None:
         assigned, paused = consumer.assignment(), consumer.paused()
