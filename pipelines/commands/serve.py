@@ -77,15 +77,15 @@ def _feed(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     from pipelines.kafka.sync_clients import admin, consumer, demand  # the clients, and the decoder
-    from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
+    from pipelines.observe.live.broker_feed import READ, BrokerFeed
 
-    names = FeedTopics(*(topics.name(kind) for kind in ("results", "streams", "plans", "events", "frames")))
+    kinds = {topics.name(kind): kind for kind in READ}
     with closing(admin(settings, timeout_s, stop)) as client:
-        demand(client, settings, needs(read=[names.results, names.streams, names.plans, names.events, names.frames]))
+        demand(client, settings, needs(read=kinds))
     reader = consumer(settings, timeout_s, stop, metadata_max_age_ms=5000, max_partition_fetch_bytes=8 << 20)
     with closing(reader):
         condition.worker_waits("waiting for topics: `sluice topics create` makes them")
-        feed = BrokerFeed(reader, names, page, partial(_why_away, settings))
+        feed = BrokerFeed(reader, kinds, page, partial(_why_away, settings))
         feed.run(stop, loop, condition.broker_polled, heart.beat)
 
 

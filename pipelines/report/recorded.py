@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -79,11 +78,11 @@ def budgets(report: Path) -> list[BudgetFigures]:
     return _read(report).budgets
 
 
-def audits(report: Path, stream: str) -> list[NodePlan]:
+def audits(report: Path, stream: str) -> Sequence[NodePlan]:
     """The closing report's audits of a stream's shortcuts; BadInput where it is no report."""
     found = _read(report)
     why_not = {each.node: each.reason for each in found.specialization if each.stream == stream}
-    plans = [_plan(each, report) for each in found.audits if each.get("stream") == stream]
+    plans = [each for each in found.audits if each.stream == stream]
     return [
         msgspec.structs.replace(each, reason=why_not.get(each.node)) if each.kind == "specialised" else each
         for each in plans
@@ -100,11 +99,8 @@ def _read(report: Path) -> _Report:
         raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
 
 
-def _plan(audit: dict[str, Any], report: Path) -> NodePlan:
-    try:
-        return msgspec.convert(audit, NodePlan)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
+class _Audit(NodePlan, kw_only=True, frozen=True):
+    stream: str
 
 
 class _Specialization(msgspec.Struct):
@@ -114,6 +110,6 @@ class _Specialization(msgspec.Struct):
 
 
 class _Report(msgspec.Struct):
-    audits: list[dict[str, Any]] = []
+    audits: list[_Audit] = []
     specialization: list[_Specialization] = []
     budgets: list[BudgetFigures] = []

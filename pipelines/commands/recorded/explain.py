@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -54,7 +55,7 @@ def _from_file(file: Path, seq: int, stream: str | None) -> Result:
 
 async def _from_broker(
     broker: str | None, prefix: str | None, seq: int, stream: str | None
-) -> tuple[Result, list[NodePlan]]:
+) -> tuple[Result, Sequence[NodePlan]]:
     from pipelines.kafka import recorded  # the client, which a file does without
 
     settings, topics, sought = broker_settings(broker), TopicsConfig().with_prefix(prefix), Sought(seq, stream)

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, FrameId, Result, StreamPlan, StreamStatus, from_json
+from pipelines.kafka.topics import Kind
 from pipelines.observe.forward.sink import read_event
 from pipelines.observe.live.page import Page
 from serving.errors import Malformed
@@ -38,25 +38,25 @@ Show = Callable[[], None]
 """Shows what a message holds; called on the page's loop."""
 
 
-@dataclass(frozen=True)
-class FeedTopics:
-    """The names of the topics that are read."""
-
-    results: str
-    streams: str
-    plans: str
-    events: str
-    frames: str
+READ: tuple[Kind, ...] = ("results", "streams", "plans", "events", "frames")
+"""The topics that are read."""
 
 
 class BrokerFeed:
     """Reads until it is stopped; a message that is none is passed over."""
 
     def __init__(
-        self, client: KafkaConsumer, topics: FeedTopics, page: Page, knock: Callable[[], str | None] = lambda: None
+        self,
+        client: KafkaConsumer,
+        kinds: Mapping[str, Kind],
+        page: Page,
+        knock: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``knock``: why the broker does not answer; None where it does. Called where it was silent for ``LOOK_S``."""
-        self._client, self._topics, self._page, self._knock = client, topics, page, knock
+        """``kinds``: of the topics that are read, by name.
+
+        ``knock``: why the broker does not answer; None where it does. Called where it was silent for ``LOOK_S``.
+        """
+        self._client, self._kinds, self._page, self._knock = client, kinds, page, knock
         self._mishaps = Mishaps(log)
         self._pairs = Pairs()
         self._assigned: set[TopicPartition] = set()
@@ -101,14 +101,13 @@ class BrokerFeed:
         """Read all partitions of the topics: states and plans from the beginning, others from now on."""
         if now_s - self._look_s < LOOK_S:
             return
-        self._look_s, topics = now_s, self._topics
-        names = (topics.results, topics.streams, topics.plans, topics.events, topics.frames)
-        found = {TopicPartition(name, n) for name in names for n in self._client.partitions_for_topic(name) or ()}
+        self._look_s, kinds = now_s, self._kinds
+        found = {TopicPartition(name, n) for name in kinds for n in self._client.partitions_for_topic(name) or ()}
         if not (new := found - self._assigned):
             return
         self._assigned |= new
         self._client.assign(sorted(self._assigned))
-        ends = [place for place in new if place.topic in (topics.results, topics.events, topics.frames)]
+        ends = [place for place in new if kinds[place.topic] in ("results", "events", "frames")]
         if ends:
             self._client.seek_to_end(*ends)
         if starts := sorted(new - set(ends)):
@@ -117,7 +116,7 @@ class BrokerFeed:
         self._shown = False
 
     def _frames(self) -> list[TopicPartition]:
-        return [place for place in self._assigned if place.topic == self._topics.frames]
+        return [place for place in self._assigned if self._kinds[place.topic] == "frames"]
 
     def _follow_viewers(self) -> None:
         shown, places = len(self._page.viewers) > 0, self._frames()
@@ -143,17 +142,17 @@ class BrokerFeed:
                 self._mishaps.note(f"topic {record.topic} has a message that cannot be shown", f"{place}: {error}")
 
     def _read(self, record: Any) -> Show | None:
-        topics, board, value = self._topics, self._page.board, record.value or b""
-        if record.topic == topics.frames:
+        kind, board, value = self._kinds[record.topic], self._page.board, record.value or b""
+        if kind == "frames":
             header = read_header(record.headers)
             return partial(self._show_frame, header, value) if header.encoding == "jpeg" else None
         if not value:
             return None  # a stream that was deleted from a compacted topic
-        if record.topic == topics.results:
+        if kind == "results":
             return partial(self._show_result, from_json(value, Result))
-        if record.topic == topics.events:
+        if kind == "events":
             return partial(board.event_found, read_event(value))
-        if record.topic == topics.streams:
+        if kind == "streams":
             return partial(board.in_state, from_json(value, StreamStatus))
         return partial(board.planned, [from_json(value, StreamPlan)])
 

@@ -15,7 +15,7 @@ from kafka import TopicPartition
 from operators.wire.schema import Result, to_json
 from pipelines.observe.live import broker_feed
 from pipelines.observe.live.board import Board
-from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
+from pipelines.observe.live.broker_feed import READ, BrokerFeed
 from pipelines.observe.live.page import Page
 from tests.operators.publish.messages import result
 from tests.pipelines.observe.forward.notes import count_note, event
@@ -69,7 +69,7 @@ async def test_a_message_that_cannot_be_shown_costs_itself_alone(
     counts = count_note().count
     assert counts is not None
     client = Client([values[0], b"{", values[1]], stop, to_json(crossing), b"{}", to_json(counts))
-    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "events", "frames"), page)
+    feed = BrokerFeed(client, {kind: kind for kind in READ}, page)
     await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda away: None)
     assert [tile["stream"] for tile in page.board.wall()["tiles"]] == ["good"]
     shown = page.board.stream("good")
@@ -98,7 +98,7 @@ async def test_a_broker_that_is_silent_is_knocked_at(monkeypatch: pytest.MonkeyP
             stop.set()
 
     client = Client([to_json(result())], threading.Event())
-    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "events", "frames"), Page("test"), knock)
+    feed = BrokerFeed(client, {kind: kind for kind in READ}, Page("test"), knock)
     await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), polled)
     assert knocked == 2
     assert said == [None] * 10 + [why] * 15
