@@ -44,6 +44,12 @@ def test_frames_come_with_their_times(rtsp_server: MakeServer, clip: Path, rtcp:
     assert np.abs(first.image.astype(int) - moving(round(first.media_time_s * 12))).mean() < 6
 
 
+def test_a_camera_that_sends_by_udp_alone(rtsp_server: MakeServer, clip: Path) -> None:
+    with Recorder(spec(rtsp_server(clip, udp=True).uri)) as recorder:
+        recorder.until(lambda: len(recorder.seqs) >= 10)
+    assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+
+
 def test_a_camera_with_a_password(rtsp_server: MakeServer, clip: Path) -> None:
     with Recorder(spec(rtsp_server(clip, user="cam", password=PASSWORD).uri)) as recorder:
         recorder.until(lambda: len(recorder.frames) >= 3)

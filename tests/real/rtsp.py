@@ -38,7 +38,7 @@ class RtspServer:
 
     ``loop`` plays the clip over and over (for five minutes) within one connection. ``start`` after ``stop`` brings the
     camera back on the same port; ``pause`` makes it hang without closing anything. Without ``rtcp`` it sends no
-    reports of its clock, as simple cameras do.
+    reports of its clock, as simple cameras do. With ``udp`` it sends by nothing else.
     """
 
     def __init__(
@@ -49,10 +49,11 @@ class RtspServer:
         port: int | None = None,
         loop: bool = True,
         rtcp: bool = True,
+        udp: bool = False,
     ) -> None:
         self._clip = looped(clip) if loop else contextlib.nullcontext(clip.resolve())
         self._user = user
-        self._rtcp = rtcp
+        self._rtcp, self._udp = rtcp, udp
         self._password = password
         self.port = port or free_port()
         self._process: subprocess.Popen[str] | None = None
@@ -71,6 +72,7 @@ class RtspServer:
             "user": self._user,
             "password": self._password,
             "rtcp": self._rtcp,
+            "udp": self._udp,
         }
         self._process = subprocess.Popen(
             [PYTHON, str(Path(__file__).with_name("rtsp_camera.py"))], stdin=subprocess.PIPE, text=True

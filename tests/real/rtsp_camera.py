@@ -1,6 +1,6 @@
 """A camera: GStreamer's RTSP server playing an H.264 clip. Runs under the system's python3, which has GStreamer.
 
-The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password", "rtcp"}); the process ends
+The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password", "rtcp", "udp"}); the process ends
 when stdin closes.
 """
 
@@ -13,7 +13,7 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
-from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
+from gi.repository import GLib, Gst, GstRtsp, GstRtspServer  # noqa: E402
 
 PIPELINE = "( filesrc name=clip ! qtdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=1 )"
 ROLE = "viewer"
@@ -57,6 +57,8 @@ def main():
     server.set_service(str(config["port"]))
     factory = ClipFactory(config["clip"])
     factory.set_enable_rtcp(config["rtcp"])
+    if config["udp"]:
+        factory.set_protocols(GstRtsp.RTSPLowerTrans.UDP)
     if config["user"] is not None:
         demand_password(server, factory, config["user"], config["password"])
     server.get_mount_points().add_factory("/camera", factory)

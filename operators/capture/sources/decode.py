@@ -289,9 +289,9 @@ def _how_to_open(uri: SourceUri) -> _Opening:
         return _Opening(os.path.abspath(uri.path))
     if uri.kind == "v4l2":
         return _Opening(uri.device, format="v4l2")
-    # TCP: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of the frame rate: frames
-    # that come while it lasts would all arrive late.
-    options = {"rtsp_transport": "tcp", "fpsprobesize": "0"} if uri.kind == "rtsp" else {}
+    # TCP where the camera has it: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of the
+    # frame rate: frames that come while it lasts would all arrive late.
+    options = {"rtsp_flags": "prefer_tcp", "fpsprobesize": "0"} if uri.kind == "rtsp" else {}
     return _Opening(uri.reveal(), options=options)
 
 
