@@ -1,7 +1,7 @@
 """A camera: GStreamer's RTSP server playing an H.264 clip. Runs under the system's python3, which has GStreamer.
 
-The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password", "rtcp", "udp"}); the process ends
-when stdin closes.
+The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password", "rtcp", "udp"}); the
+process ends when stdin closes.
 """
 
 import json

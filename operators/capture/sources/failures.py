@@ -88,6 +88,8 @@ def explained(uri: SourceUri, timeout_s: float | None = None, *, opened: bool = 
 
 
 def _classify(uri: SourceUri, error: Exception, opened: bool) -> tuple[Reason, str]:
+    if uri.kind == "v4l2" and isinstance(error, FileNotFoundError):
+        return _BY_ERRNO[errno.ENODEV]
     for kind, reason, text in _BY_TYPE:
         if isinstance(error, kind):
             return reason, text

@@ -53,6 +53,8 @@ class Discard:
 FALLBACK_FPS: Final = 25.0
 _TS_DISCONT: Final = 0x0200
 """FFmpeg's flag of formats whose clocks may jump (``AVFMT_TS_DISCONT``)."""
+_NO_TIMESTAMPS: Final = 0x0080
+"""Its flag of formats without any, as multipart JPEG (``AVFMT_NOTIMESTAMPS``): it then invents 25 frames a second."""
 
 
 class FrameTimes:
@@ -68,7 +70,9 @@ class FrameTimes:
         self.interval_s = _interval_s(stream)
         self._time_base: Fraction = stream.time_base
         self._endless = endless
-        self._jumps = bool(stream.container.format.flags & _TS_DISCONT)
+        flags = stream.container.format.flags
+        self._jumps = bool(flags & _TS_DISCONT)
+        self._by_arrival = endless and bool(flags & _NO_TIMESTAMPS)
         self._order = StampOrder(sorts=not keyframes)
         self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if self._jumps else MAX_GAP_S)
         self._counts = keyframes
@@ -130,7 +134,9 @@ class FrameTimes:
         self._key_packets_s.clear()
 
     def _seconds(self, ticks: int | None) -> float | None:
-        return None if ticks is None else ticks * self._time_base.numerator / self._time_base.denominator
+        if ticks is None or self._by_arrival:
+            return None
+        return ticks * self._time_base.numerator / self._time_base.denominator
 
 
 def _interval_s(stream: Any) -> float:

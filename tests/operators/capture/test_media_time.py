@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import av
 import pytest
 
+from operators.capture.sources import frame_times
 from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.frame_times import FrameTimes
 from operators.capture.sources.media_clock import _WRAPS_S
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
@@ -32,6 +36,23 @@ def check(path: Path, truth: Sequence[float]) -> None:
     assert times(path) == pytest.approx(truth, abs=0.5 / FPS)
     wanted = {int((second + 0.002) * 5) for second in truth}
     assert len(times(path, Sampling("fps", 5))) == pytest.approx(len(wanted), abs=1)
+
+
+@pytest.mark.parametrize(("endless", "step_s"), [(True, 0.1), (False, 1 / 25)])
+def test_a_camera_that_says_no_times_is_followed_by_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endless: bool, step_s: float
+) -> None:
+    """Motion JPEG has no time stamps, and FFmpeg invents some: 25 frames a second, however many come."""
+    arrivals = count(7.0, 0.1)
+    monkeypatch.setattr(frame_times, "time", SimpleNamespace(monotonic=lambda: next(arrivals)))
+    with av.open(str(write(tmp_path / "a.mjpeg", STEADY[:20], codec="mjpeg"))) as container:
+        stream = container.streams.video[0]
+        placed = FrameTimes(stream, endless=endless)
+        found = []
+        for packet in container.demux(stream):
+            placed.fed(packet)
+            found += [placed.place(frame) for frame in packet.decode()]
+    assert found == pytest.approx([index * step_s for index in range(20)])
 
 
 @pytest.mark.parametrize("b_frames", [0, 1, 3, 7])
