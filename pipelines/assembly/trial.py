@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from operators.audits.roles import Roles
-from operators.base import Call, Operator
+from operators.base import Call, Operator, make_ready
 from operators.decision import Decision
 from operators.frames.frame import WHOLE, Region, frame_of
 from operators.recognise.gallery_check import Progress, checked
@@ -77,9 +77,19 @@ async def _tried(spec: NodeSpec, environment: Environment, told: Progress) -> No
         trial.gallery, trial.doubts = report.faults, report.doubts
     else:
         operator = node(spec, environment)
-    for model in models if not trial.gallery else ():
+        await _made_ready(trial, models, operator)
+    for model in models if not trial.gallery and not trial.models else ():
         await _noted(trial, model, _shown(operator, model))
     return trial
+
+
+async def _made_ready(trial: NodeTrial, models: Sequence[str], operator: Operator) -> None:
+    """Note what a run would refuse before its first frame, with the model that the error names."""
+    try:
+        await make_ready(operator)
+    except SluiceError as error:
+        blamed = [model for model in models if repr(model) in str(error)]
+        trial.models[(*blamed, *models, "")[0]] = str(error)
 
 
 async def _shown(operator: Operator, model: str) -> None:

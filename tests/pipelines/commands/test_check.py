@@ -186,6 +186,10 @@ BAD_SOURCES = {
 BAD_CARDS: dict[str, tuple[dict[str, object], str]] = {
     "of another width": ({"input": {"width": 5, "height": 4, "colour": "bgr"}}, "was given float32 1 × 3 × 4 × 5"),
     "with too few classes": ({"classes": ["blue", "green"]}, "scores 3 classes, its card lists 2"),
+    "whose scores are no probabilities": (
+        {"scores": "probabilities"},
+        "which are no probabilities: set 'scores: logits'",
+    ),
     "with an output that is not there": ({"outputs": ["none"]}, "no output 'none' in the graph"),
     "of other weights": ({"sha256": "0" * 64}, "is damaged or another file"),
     "without weights": ({"file": "none.onnx"}, "none.onnx is missing"),
