@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 from aiokafka import TopicPartition
@@ -54,6 +55,14 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         than its session. It closes the consumer by the app's event loop while the thread's loop still runs its tasks:
         both then step the same coroutines, and the thread, finding it closed, leaves them running.
         """
+
+    async def on_thread_stop(self) -> None:
+        """Stop, also where the client breaks off its own end, as it does while the broker is away.
+
+        Faust then takes the thread for one that still stops, and waits a minute for it.
+        """
+        with suppress(asyncio.CancelledError):
+            await super().on_thread_stop()
 
     async def _commit(self, offsets: Any) -> bool:
         """Whether the broker has taken them.
