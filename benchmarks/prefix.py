@@ -27,7 +27,7 @@ from serving.engines.groups import Group, GroupRequest
 from serving.loading.opening import open_group, partners
 from serving.variants.artefacts import ResolvedModel
 from serving.variants.variant import reference
-from specialization.kit.familiarity import certain
+from specialization.kit.base import certain
 
 NETWORKS = ("vehicle-type", "vehicle-type-compact", "street-kind")
 COUNTS, QUICK_COUNTS = (2, 3, 5, 7, 10), (2, 5)

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from serving.catalogue.lookup import SHIPPED, Catalogue, file_sha256
 from serving.catalogue.public import public_model
 from serving.catalogue.pull import pull
-from specialization.kit.familiarity import certain
+from specialization.kit.base import certain
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 

@@ -89,7 +89,7 @@ from serving.remote.server.server_limits import ServerLimits
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization import timeline
-from specialization.kit import doubts, features, folds, recogniser
+from specialization.kit import features, folds, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUEUED = inspect.signature(Lane).parameters["depth"].default
@@ -393,7 +393,6 @@ SAID = {
     ],
     "how-to/train-a-recogniser.md": [
         f"Each class needs {labelled_crops.LEAST_CROPS} crops",
-        f"{'twice' if doubts.FAMILIAR == 2 else '?'} as many crops as features",
         f"Each crop is looked at {COUNTS[features.LOOKS]} times",
         f"{'at least a point' if recogniser.LEAST_GAIN == 0.01 else '?'} of mean accuracy",
         f"one fold of {COUNTS[folds.FOLDS]} is measured",

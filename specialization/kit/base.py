@@ -14,16 +14,17 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.errors import ModelError
 from serving.graphs.cut_points import cut_points
-from serving.graphs.fold import drop_unused, folded, halve
+from serving.graphs.fold import EXACT, drop_unused, folded, halve, is_exact
 from serving.graphs.segments import split
 from serving.graphs.shapes import with_item_size
-from specialization.kit.familiarity import certain, features_of
 
 Rows = NDArray[np.float32]
 Weights = Mapping[str, Rows]
 BLOCK_FROM = 0.9
 """The last block begins at the last cut before which no more than this share of the work lies."""
 OUTPUT = "logits"
+CERTAIN = f"{EXACT}certain"
+"""The logits of ``street-kind`` before it doubts what is unlike all that it learnt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,20 @@ class Base:
         halve(copy)
         onnx.checker.check_model(copy)
         return copy
+
+
+def features_of(model: onnx.ModelProto) -> str:
+    """The tensor that the last matrix product reads."""
+    return str(next(node for node in reversed(model.graph.node) if node.op_type == "Gemm").input[0])
+
+
+def certain(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without what makes a network doubt, which follows its last layer."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for node in [node for node in copy.graph.node if is_exact(node)]:
+        copy.graph.node.remove(node)
+    for node in copy.graph.node:
+        node.output[:] = [copy.graph.output[0].name if name == CERTAIN else name for name in node.output]
+    drop_unused(copy.graph)
+    return copy

@@ -18,7 +18,6 @@ from serving.common.tensors import softmax, words
 from serving.errors import ModelError
 from specialization.kit.base import OUTPUT, Base, Rows, Weights
 from specialization.kit.crops import OTHER, Crops
-from specialization.kit.doubts import FAMILIAR, Doubts
 from specialization.kit.features import CropFeatures, Report, seen
 from specialization.kit.folds import Folds, divided
 from specialization.kit.head import Head, fitted, held_out_scores, scores
@@ -86,15 +85,9 @@ def make(entry: Entry, crops: Crops, wanted: RecogniserRequest, report: Report) 
 
 
 def _finished(base: Base, crops: Crops, trial: _Trial, wanted: RecogniserRequest, notes: list[str]) -> RecogniserDraft:
-    """Give it doubts, a temperature and a confidence to name from, and write down what it is worth then."""
+    """Give it a temperature and a confidence to name from, and write down what it is worth then."""
     model, measured = base.with_head(*trial.head, trial.weights), trial.measured
     found, truth = trial.scores[measured], trial.labels[measured]
-    if len(trial.labels) >= FAMILIAR * trial.features.shape[2]:
-        other = list(crops.classes).index(OTHER) if OTHER in crops.classes else None
-        doubts = Doubts.of(trial.features, trial.labels, trial.folds, measured, found.argmax(axis=1))
-        found, model = doubts.applied(found, other), doubts.added(model, other)
-    else:
-        notes.append(f"crops are too few to tell what is unlike all of them: {FAMILIAR * trial.features.shape[2]} do")
     heat = temperature(found, truth)
     shares = softmax(found / heat)
     confidence = least(shares, truth, wanted.right)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
@@ -68,10 +67,9 @@ def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path
     assert right[named].mean() >= right.mean() - 0.02
 
 
-def test_few_crops_get_a_recogniser_and_a_note(base: Entry) -> None:
+def test_few_crops_get_a_recogniser(base: Entry) -> None:
     made = make(base, drawn(96), RecogniserRequest("mine", tune=False), QUIET)
-    (note,) = made.notes
-    assert re.fullmatch(r"crops are too few to tell what is unlike all of them: \d+ do", note)
+    assert made.notes == []
     assert made.card.min_confidence > 0
 
 
