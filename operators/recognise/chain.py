@@ -19,8 +19,8 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.crossings import Crossings
-from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
@@ -35,7 +35,7 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcut import AuditOutcome, Shortcut
+from operators.recognise.shortcut import Shortcut
 from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.wire.result import UNKNOWN
@@ -265,9 +265,9 @@ class Chain:
         """Tell observers of an outcome, and WEG."""
         shortcut = self._shortcuts[outcome.key]
         self._listeners.observer.audit_done(stream.name, self.node, shortcut.kind, outcome.agrees)
-        if (evidence := outcome.evidence) is not None:
-            found = disagreement(self._audited(shortcut), outcome, evidence, stream.at_s)
-            self._listeners.observer.audit_disagreed(found, evidence.picture)
+        if not outcome.agrees:
+            found = outcome.disagreement(stream.name, self._audited(shortcut), stream.at_s)
+            self._listeners.observer.audit_disagreed(found, outcome.picture)
         if self._streams.is_here(stream.name, stream):
             self._tell_weg(stream, outcome)
         self._announce(stream)

@@ -2,5 +2,5 @@
 same looks, and the answers are compared. In the shadow the oracle's answer is published; in service the shortcut's.
 
 Read in this order: ``auditor``, ``audited_look``, ``standing``, ``node_stream``, ``trial``, ``trials``,
-``crossings``, ``second_looks``, ``comparing``, ``disagreeing``.
+``crossings``, ``second_looks``, ``comparing``.
 """

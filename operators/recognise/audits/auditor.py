@@ -10,7 +10,7 @@ from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
-from operators.recognise.audits.comparing import ComparedAnswers
+from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks, ModelCrop
 from operators.recognise.audits.trial import Trial
@@ -21,7 +21,6 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import Look
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcut import AuditOutcome
 from operators.wire.schema import Attribute, FrameId
 from serving.common.tensors import Image
 
@@ -242,10 +241,10 @@ class Auditor:
         elif both.said is not None:
             ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
             said, reference = self._recogniser.accepted(both.said), self._recogniser.accepted(both.reference)
-            found = ComparedAnswers(said, reference, audit.shadow, self._recogniser.nameless)
+            found = AuditOutcome(audit.key, both.number, said, reference, audit.shadow, self._recogniser.nameless)
             if ticket is not None:
                 found = found if found.agrees else replace(found, picture=picture())
-                self._tell(audit.stream, audit.key, ticket, found, both.number)
+                self._tell(audit.stream, ticket, found)
 
     def _add(self, audit: LookAudit, trial: Trial, both: BothAnswers, picture: Callable[[], Image]) -> None:
         """Take a look at a track; a silent shortcut's answer is the oracle's."""
@@ -268,13 +267,14 @@ class Auditor:
                 stream.audits.of(trial.key).give_up()
                 continue
             said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
-            found = ComparedAnswers(said, reference, trial.shadow, self._recogniser.nameless, track, trial.crop)
-            self._tell(stream, trial.key, trial.ticket, found, trial.number)
+            found = AuditOutcome(
+                trial.key, trial.number, said, reference, trial.shadow, self._recogniser.nameless, track, trial.crop
+            )
+            self._tell(stream, trial.ticket, found)
 
-    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, number: int) -> None:
-        outcome = found.outcome(stream.name, key, number)
-        stream.audits.of(key).tell(ticket, outcome.agrees, outcome.lost)
-        self._on_outcome(stream, outcome)
+    def _tell(self, stream: NodeStream, ticket: Ticket, found: AuditOutcome) -> None:
+        stream.audits.of(found.key).tell(ticket, found.agrees, found.lost)
+        self._on_outcome(stream, found)
 
     def _open(self, stream: NodeStream, key: str, track: int, shadow: bool) -> None:
         if stream.trials.has_room and self._objects is not None:

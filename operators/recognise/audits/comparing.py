@@ -1,29 +1,36 @@
-"""Compares the answers of a shortcut and of the oracle for one object. Pure."""
+"""Both answers for one object, a shortcut's and the oracle's, and the message where they differ. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from operators.recognise.shortcut import AuditOutcome, Evidence
-from operators.wire.adaptation import Finding
-from operators.wire.bounds import share
+from operators.audits.audit_report import Audited
+from operators.wire.adaptation import Disagreement, Finding, Opinion
+from operators.wire.bounds import LONGEST_MEDIA_S, limited, share
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparedAnswers:
-    """Both answers as they would be published, and the object."""
+class AuditOutcome:
+    """Both answers as they would be published, of the same looks, and the object."""
 
-    said: Attribute
+    key: str
     """The shortcut's."""
+    number: int
+    """The number of the exits that have answered."""
+    said: Attribute
+    """The shortcut's answer."""
     reference: Attribute
     """The oracle's."""
     shadow: bool
+    """Whether the oracle's is published."""
     nameless: frozenset[str]
     """Words that name nothing."""
     track: int | None = None
+    """None: the answers are those of one look each."""
     picture: Image | None = None
+    """The object where the looks first differed; None: nobody has it."""
 
     @property
     def agrees(self) -> bool:
@@ -31,14 +38,23 @@ class ComparedAnswers:
         both = {self.said.label, self.reference.label}
         return len(both) == 1 or both <= self.nameless
 
-    def outcome(self, stream: str, key: str, number: int) -> AuditOutcome:
-        """Describe the result for those who hear of it."""
-        lost = None if self.reference.label in self.nameless else not self.agrees
-        evidence = None
-        if not self.agrees:
-            both = _finding(self.said), _finding(self.reference)
-            evidence = Evidence(*both, self.picture, self.shadow, self.track)
-        return AuditOutcome(stream, key, self.agrees, lost, number, evidence)
+    @property
+    def lost(self) -> bool | None:
+        """Whether the oracle has named the object and the shortcut has not, or otherwise; None: it gave no name."""
+        return None if self.reference.label in self.nameless else not self.agrees
+
+    def disagreement(self, stream: str, of: Audited, at_s: float) -> Disagreement:
+        """Describe the answers of both; ``at_s``: media time of the stream's newest frame."""
+        return Disagreement(
+            stream=stream,
+            node=of.node,
+            kind=of.kind,
+            media_time_s=limited(at_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+            in_shadow=self.shadow,
+            track_id=self.track,
+            shortcut=Opinion(models=list(of.shortcuts), found=[_finding(self.said)]),
+            oracle=Opinion(models=[of.oracle], found=[_finding(self.reference)]),
+        )
 
 
 def _finding(said: Attribute) -> Finding:

@@ -7,7 +7,7 @@ from onnx import numpy_helper
 
 from datasets.street import street_crops
 from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights
-from serving.graphs.fold import EXACT, is_exact
+from serving.graphs.fold import is_exact
 from serving.graphs.quantise import quantised
 from serving.preprocess import batch
 from specialization.kit.base import certain

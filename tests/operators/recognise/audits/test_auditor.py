@@ -16,12 +16,12 @@ from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcut import AuditOutcome
 from operators.testing import FakeEngine, card_of, make_frame, make_region
 from operators.wire.schema import Attribute, Phase
 from tests.operators.recognise.objects.looks import look
@@ -92,11 +92,10 @@ def test_a_drawn_look_is_compared_and_every_answer_counts_once() -> None:
     state = node.state
     assert (state.by_shortcut, state.by_oracle, state.audits) == (3, 1, 2)
     assert [(each.agrees, each.lost, each.number) for each in node.outcomes] == [(True, False, 1), (False, True, 1)]
-    evidence = node.outcomes[1].evidence
-    assert evidence is not None
-    assert (evidence.in_shadow, evidence.track_id) == (False, None)
-    assert evidence.picture is not None
-    assert (evidence.picture == 7).all()
+    lost = node.outcomes[1]
+    assert (lost.shadow, lost.track) == (False, None)
+    assert lost.picture is not None
+    assert (lost.picture == 7).all()
 
 
 def test_in_the_shadow_every_look_is_an_answer_of_the_oracle_and_an_audit_where_exits_were_sure() -> None:
@@ -174,8 +173,7 @@ def test_in_the_shadow_a_track_is_one_audit_of_all_its_looks() -> None:
     node.concluded(7)
     (outcome,) = node.outcomes
     assert (outcome.agrees, outcome.number) == (False, 0), "the number is that of the first answer"
-    assert outcome.evidence is not None
-    assert (outcome.evidence.in_shadow, outcome.evidence.track_id) == (True, 7)
+    assert (outcome.shadow, outcome.track) == (True, 7)
     assert (node.state.audits, node.state.recent.elder.objects, node.state.by_oracle) == (1, 1, 1)
 
 
