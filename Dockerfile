@@ -7,7 +7,7 @@ RUN python -m venv /opt/sluice
 WORKDIR /source
 # The dependencies are a layer of their own: a change of the source does not fetch them again.
 COPY pyproject.toml ./
-ARG EXTRAS="kafka serve mqtt remote"
+ARG EXTRAS="kafka serve mqtt remote parquet"
 RUN python -c "import sys, tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
     print(*project['dependencies'], *sum(map(project['optional-dependencies'].get, sys.argv[1:]), []), sep='\n')" \
     $EXTRAS > requirements.txt && pip install -r requirements.txt

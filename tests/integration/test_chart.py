@@ -166,7 +166,8 @@ def test_pods_are_confined(given: tuple[object, ...]) -> None:
         }
         assert container["resources"]["limits"]["memory"]
         writable = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
-        assert writable == {"/tmp", "/var/lib/sluice"}
+        results = {"/job-results"} if "--job-results" in container["args"] else set()
+        assert writable == {"/tmp", "/var/lib/sluice"} | results
         assert {mount["name"] for mount in container["volumeMounts"]} == {each["name"] for each in spec["volumes"]}
 
 
@@ -277,6 +278,27 @@ def test_who_may_speak_to_whom() -> None:
     assert outgoing["backend"] == outgoing["serve"] == outgoing["topics"] == {53, 9092}
     assert outgoing["worker"] == {53, 9092, 8001, 443}
     assert outgoing["capture"] == {53, 9092, 554, 8554, 80, 443}
+
+
+def test_workers_do_jobs_where_an_archive_is_named() -> None:
+    (worker,) = (pod["spec"] for name, pod in pods(*ALL) if name == "sluice-worker")
+    (container,) = worker["containers"]
+    args = container["args"]
+    mounts = {each["name"]: each for each in container["volumeMounts"]}
+    claims = {
+        each["name"]: each["persistentVolumeClaim"] for each in worker["volumes"] if "persistentVolumeClaim" in each
+    }
+    archive, results = mounts["archive"], mounts["job-results"]
+    assert args[args.index("--archive") + 1] == archive["mountPath"]
+    assert args[args.index("--job-results") + 1] == results["mountPath"]
+    assert (archive["readOnly"], results.get("readOnly")) == (True, None)
+    assert claims["archive"] == {"claimName": "recordings", "readOnly": True}
+    assert claims["job-results"] == {"claimName": "job-results"}
+    for name, pod in pods(*FEW):
+        assert "--archive" not in pod["spec"]["containers"][0]["args"], name
+    done = render(*FEW, "--set", "worker.archive.claim=recordings")
+    assert done.returncode != 0
+    assert "jobs need worker.archive.resultsClaim" in done.stderr
 
 
 def test_one_query_more_restarts_no_worker() -> None:

@@ -21,6 +21,7 @@ from pipelines.kafka.topics import FramesTopic
 from pipelines.observe.forward.sinks_file import load_sinks
 from tests.commands import accepted
 from tests.real.broker import VERSION, KafkaBroker
+from tests.real.command import sluice
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
 from tests.real.ports import free_port
@@ -29,7 +30,7 @@ from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
-ALL = services(FILE, profiles=["gpu", "forward", "serve", "backend", "schedule"])
+ALL = services(FILE, profiles=["gpu", "forward", "serve", "backend", "schedule", "archive"])
 OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
 
 
@@ -66,18 +67,30 @@ def test_the_services_run_together_until_watch_prints_and_end_in_order(
         "0.0.0.0:8471": f"0.0.0.0:{(wanted := free_port())}",
     }
     stand_ins, secret = ["broker", "camera"], {"SLUICE_SERVE_SECRET": "sixteen characters"}
-    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve", "schedule"], secret) as composition:
+    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve", "schedule", "archive"], secret) as composition:
         composition.up()
         until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
-        for name in ("capture", "worker", "adapt", "serve", "backend", "schedule", "watch"):
+        for name in ("capture", "worker", "adapt", "serve", "backend", "schedule", "worker-archive", "watch"):
             until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
         assert "failed" not in composition.output("watch")
         until(lambda: '"stream":"street"' in first_line_of_the_page(port), "the street on the page")
         until(lambda: backends_wanted(wanted) == 0, "the plan: nobody asks the backend")
-        ended = "topics", "capture", "worker", "adapt", "serve", "backend", "schedule", "watch"
+        submit("night.parquet", broker)
+        results = tmp_path / "volumes" / "sluice" / "jobs" / "night.parquet"
+        until(lambda: list(results.glob("*.parquet")), "the recording's results")
+        ended = "topics", "capture", "worker", "adapt", "serve", "backend", "schedule", "worker-archive", "watch"
         statuses = composition.down()
         outputs = {name: composition.output(name) for name in statuses}
         assert statuses == dict.fromkeys(ended, 0), outputs
+
+
+def submit(job: str, broker: KafkaBroker) -> None:
+    """A job over the archive that the file mounts."""
+    (archive,) = (ROOT / source for target, source in ALL["worker-archive"].mounts.items() if target == "/archive")
+    query = ROOT / "examples" / "vehicles.yaml"
+    options = ("--archive", archive, "--out", job, "--broker", f"kafka://{broker.bootstrap}")
+    said = sluice("submit", query, "--source", f"{archive}/*.mp4", *options)
+    assert said.returncode == 0, said.stderr
 
 
 def backends_wanted(port: int) -> int | None:
@@ -139,7 +152,7 @@ def test_every_service_is_pinned_unprivileged_and_closed_to_the_network(service:
     for condition in service.depends_on.values():
         assert condition in ("service_started", "service_healthy", "service_completed_successfully")
     for source in service.mounts.values():
-        assert (ROOT / source).is_file(), f"{source} is mounted and is not there"
+        assert (ROOT / source).exists(), f"{source} is mounted and is not there"
 
 
 @pytest.mark.parametrize("service", ALL.values(), ids=ALL)
@@ -252,7 +265,7 @@ def test_the_image_has_the_extras_that_its_services_need() -> None:
         ["bash", "-c", listed], cwd=ROOT, env={"EXTRAS": extras}, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = [project["optional-dependencies"][extra] for extra in ("kafka", "serve", "mqtt", "remote")]
+    needed = [project["optional-dependencies"][extra] for extra in ("kafka", "serve", "mqtt", "remote", "parquet")]
     assert lines == [*project["dependencies"], *(line for some in needed for line in some)]
 
 

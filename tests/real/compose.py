@@ -71,7 +71,7 @@ class Service:
 
     def _mounted(self) -> Iterator[tuple[str, str]]:
         for volume in self.spec.get("volumes", []):
-            source, target, *_ = str(volume).split(":")
+            source, target, *_ = filled(str(volume), {}).split(":")
             yield target, source
 
 
@@ -161,7 +161,11 @@ class Composition:
         home = self._directory / service.name
         (home / "tmp").mkdir(parents=True)
         for target, source in service.mounts.items():
-            (home / Path(target).name).write_text(self._addressed((self._beside / source).read_text()))
+            place, beside = home / Path(target).name, self._beside / source
+            if beside.is_dir():
+                place.symlink_to(beside)
+            else:
+                place.write_text(self._addressed(beside.read_text()))
         command = self._localise(service, [*self._entry_point, *service.command])
         with (home / "output").open("wb") as output:
             self.processes[service.name] = subprocess.Popen(
@@ -191,17 +195,15 @@ class Composition:
         """The service's own variables and what its image sets; nothing of the test's environment."""
         home = self._directory / service.name
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
-        given = {name: self._filled(value) for name, value in service.environment.items()}
+        given = {name: filled(value, self._variables) for name, value in service.environment.items()}
         own = {name: self._stored(service, self._addressed(value)) for name, value in given.items()}
         return {"PATH": programs, "PYTHONUNBUFFERED": "1", "HOME": str(home), "TMPDIR": f"{home}/tmp", **own}
-
-    def _filled(self, text: str) -> str:
-        return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: self._variables.get(found[1], found[2]), text)
 
     def _localise(self, service: Service, words: list[str]) -> list[str]:
         home = self._directory / service.name
         paths = {target: str(home / Path(target).name) for target in service.mounts}
-        return [paths.get(word, re.sub(r"^/tmp/", f"{home}/tmp/", self._addressed(word))) for word in words]
+        found = [paths.get(word, re.sub(r"^/tmp/", f"{home}/tmp/", self._addressed(word))) for word in words]
+        return [self._stored(service, word) for word in found]
 
     def _stored(self, service: Service, text: str) -> str:
         """Put a path into a volume's directory, which is one for all services."""
@@ -213,6 +215,11 @@ class Composition:
         for name, address in self._addresses.items():
             text = text.replace(name, address)
         return text
+
+
+def filled(text: str, variables: Mapping[str, str]) -> str:
+    """The text with what its variables stand for."""
+    return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: variables.get(found[1], found[2]), text)
 
 
 def _after_dependencies(found: Mapping[str, Service], name: str) -> Iterator[Service]:

@@ -35,7 +35,7 @@ labels:
 {{- end }}
 
 {{/* The pod of a component: root, names (COMPONENT, PART), values, args; further: port, grace, secret, tls, ca, files
-     (ConfigMaps by the path at which they are mounted), follows (it reads queries that change), suffix of the image. */}}
+     (ConfigMaps by the path at which they are mounted), claims (the same of volumes; /archive is read only), follows (it reads queries that change), suffix of the image. */}}
 {{- define "sluice.pod" -}}
 {{- $values := .root.Values }}
 metadata:
@@ -130,6 +130,9 @@ spec:
         {{- if .ca }}
         - {name: ca, mountPath: /etc/sluice/ca, readOnly: true}
         {{- end }}
+        {{- range $path, $name := .claims }}
+        - {name: {{ base $path }}, mountPath: {{ $path }}{{ if eq $path "/archive" }}, readOnly: true{{ end }}}
+        {{- end }}
         {{- if $values.modelsClaim }}
         - {name: models, mountPath: /models, readOnly: true}
         {{- end }}
@@ -155,6 +158,9 @@ spec:
     {{- end }}
     {{- with .ca }}
     - {name: ca, secret: {secretName: {{ . }}, items: [{key: ca.crt, path: ca.crt}]}}
+    {{- end }}
+    {{- range $path, $name := .claims }}
+    - {name: {{ base $path }}, persistentVolumeClaim: {claimName: {{ $name }}{{ if eq $path "/archive" }}, readOnly: true{{ end }}}}
     {{- end }}
     {{- with $values.modelsClaim }}
     - {name: models, persistentVolumeClaim: {claimName: {{ . }}, readOnly: true}}
