@@ -383,6 +383,7 @@ SAID = {
         f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
         f"`--at-once {archive.AT_ONCE}`",
         f"less than {live_load.TERMS.offline_busy * 100:.0f} % of the device's time",
+        f"none of the last {live_load.WINDOW_S:.0f} s was late",
         f"chunks of {chunks.CHUNK_S:.0f} s",
         f"within some {chunk_taker.SESSION_MS / 1000:.0f} s",
     ],

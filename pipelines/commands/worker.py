@@ -144,7 +144,7 @@ def _jobs(files: QueryFiles, settings: BrokerSettings, topics: TopicsConfig, arc
 
     taker = ChunkTaker(settings, topics.name("jobs"), f"{topics.prefix}jobs")
     places = JobPlaces(archive, results, files.known, hwaccel())
-    return lambda networks: JobWorker(places, taker, networks).run()
+    return lambda networks, late: JobWorker(places, taker, networks, late).run()
 
 
 def group_name(files: QueryFiles, given: str | None) -> str:

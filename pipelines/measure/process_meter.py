@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from operators.observer import Observer
+from operators.wire.schema import Result
 from pipelines.planning.within_states import TROUBLED, ModelStanding
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import Observed, State, next_state, share_of_peak
@@ -44,6 +45,14 @@ class ProcessMeter(Observer):
         """Time inside networks."""
         self.lag = 0
         """Messages that wait for a worker."""
+        self.late = 0
+        """Frames whose results were late, or which were given up."""
+
+    def frame_analysed(self, result: Result) -> None:
+        self.late += not result.plan.deadline_met
+
+    def frame_dropped(self, result: Result) -> None:
+        self.late += 1
 
     def network_ran(self, network: str, items: int, took_s: float) -> None:
         with self._lock:

@@ -68,7 +68,9 @@ async def work(
             station.open() if station else nullcontext(),
             fleet.linked(config.broker, topics),
             Common(files.known, setting) as common,
-            nullcontext() if config.beside is None else meanwhile(config.beside(common.networks)),
+            nullcontext()
+            if config.beside is None
+            else meanwhile(config.beside(common.networks, lambda: fleet.meter.late)),
         ):
             queries = OpenQueries(config, common, instead, adapted_at)
             if station is not None:

@@ -39,7 +39,7 @@ STOP_TIMEOUT_S = 30.0
 StartAt = Literal["earliest", "latest"]
 
 
-SideWork = Callable[["Backend"], Coroutine[Any, Any, None]]
+SideWork = Callable[["Backend", Callable[[], int]], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,9 +56,10 @@ class JobPlaces:
 class JobWorker:
     """Works until it is cancelled."""
 
-    def __init__(self, places: JobPlaces, taker: ChunkTaker, networks: Backend) -> None:
+    def __init__(self, places: JobPlaces, taker: ChunkTaker, networks: Backend, late: Callable[[], int]) -> None:
+        """``late``: counts live frames that were late, or given up."""
         self._places, self._taker, self._networks = places, taker, networks
-        self._load = LiveLoad(networks.stats)
+        self._load = LiveLoad(networks.stats, late)
 
     async def run(self) -> None:
         """Take chunks and do them; whatever goes wrong is logged, and costs the live queries nothing."""
@@ -115,7 +117,8 @@ class JobWorker:
             return leased is not None and not self._taker.put_down.is_set()
 
         async with assembled(query.wanted, setting) as parts:
-            await analyse(recording, output, parts.executor, self._taker.put_down, allow)
+            with self._load.working():
+                await analyse(recording, output, parts.executor, self._taker.put_down, allow)
             if leased is not None and not self._taker.put_down.is_set():  # the recording has ended
                 await self._taker.done(leased)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -18,6 +19,7 @@ from pipelines.run.jobs.pending import BESIDE_BYTES, MOST_BYTES, Pending
 from serving.errors import BadInput, Malformed, SourceError
 from serving.scheduling.device import DeviceStats
 from tests.fake_clock import FakeClock
+from tests.turns import turns
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -145,7 +147,7 @@ def test_the_partition_whose_recording_goes_on_comes_first_and_what_moves_away_i
 
 def test_jobs_wait_while_the_device_is_busy_with_live_frames() -> None:
     clock, stats = FakeClock(), DeviceStats()
-    load = LiveLoad(lambda: stats, clock)
+    load = LiveLoad(lambda: stats, lambda: 0, clock, lambda: 0.0, 1)
     load.look()
     assert not load.busy
     for _ in range(40):
@@ -160,6 +162,55 @@ def test_jobs_wait_while_the_device_is_busy_with_live_frames() -> None:
         load.look()
     assert load.share == pytest.approx(TERMS.offline_busy / 2)
     assert not load.busy
+
+
+class Worker:
+    """Live frames that take a share of two cores, and a job that takes all that is left while it runs."""
+
+    def __init__(self) -> None:
+        self.clock, self.processor_s, self.late, self.live, self.job = FakeClock(), 0.0, 0, 0.2, False
+        self.load = LiveLoad(DeviceStats, lambda: self.late, self.clock, lambda: self.processor_s, 2)
+
+    def pass_s(self, seconds: float) -> None:
+        for _ in range(round(10 * seconds)):
+            self.clock.advance(0.1)
+            self.processor_s += 0.1 * 2 * (1.0 if self.job else self.live)
+            self.load.look()
+
+
+def test_the_processors_time_for_live_frames_counts_and_that_of_the_job_does_not() -> None:
+    worker = Worker()
+    worker.pass_s(3)
+    assert (worker.load.share, worker.load.busy) == (pytest.approx(0.2), False)
+    with worker.load.working():
+        worker.job = True
+        worker.pass_s(10)
+        assert (worker.load.share, worker.load.busy) == (pytest.approx(0.2), False)
+        worker.job = False
+    worker.live = 0.5
+    worker.pass_s(4)
+    assert (worker.load.share, worker.load.busy) == (pytest.approx(0.5), True)
+
+
+async def test_a_job_waits_while_live_frames_are_late_and_then_for_the_load() -> None:
+    worker, stop = Worker(), asyncio.Event()
+    worker.pass_s(3)
+    with worker.load.working():
+        await worker.load.room(stop)  # at once
+        worker.late, worker.live = 1, 0.6  # more cameras: one frame is late
+        worker.pass_s(0.2)
+        waits = asyncio.create_task(worker.load.room(stop))
+        await turns()
+        worker.pass_s(5)  # the late one is long ago, and the processor was looked at meanwhile
+        await turns()
+        assert (worker.load.share, worker.load.busy, waits.done()) == (pytest.approx(0.6), True, False)
+        worker.live = 0.1
+        worker.pass_s(3)
+        await asyncio.wait_for(waits, 10)
+        worker.late += 1
+        worker.pass_s(0.1)
+        stop.set()
+        await worker.load.room(stop)
 
 
 def test_a_job_says_how_far_it_is_and_how_long_it_will_take() -> None:

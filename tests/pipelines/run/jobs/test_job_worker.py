@@ -52,7 +52,7 @@ class OneChunk:
 async def worked(taker: OneChunk, results: Path, until: Any) -> None:
     places = JobPlaces(taker.archive, results, Catalogue([SHIPPED]))
     networks: Any = SimpleNamespace(stats=DeviceStats)
-    task = asyncio.create_task(JobWorker(places, taker, networks).run())  # type: ignore[arg-type]
+    task = asyncio.create_task(JobWorker(places, taker, networks, lambda: 0).run())  # type: ignore[arg-type]
     async with asyncio.timeout(10):
         while not until():  # noqa: ASYNC110 - the worker does not tell
             await asyncio.sleep(0.01)
