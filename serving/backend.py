@@ -91,6 +91,10 @@ class Backend:
         """The name by which a model is asked for: its own, since all are run here."""
         return model
 
+    def is_placed(self, model: str) -> bool | None:
+        """No placement speaks of networks of this process."""
+        return None
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """The card of a model with the input that fits pictures of this size, and that ``infer`` takes too.
 

@@ -36,6 +36,10 @@ class QueryEngine(Inference, Measures, Protocol):
         """Is set once a network did not return and cannot be ended."""
         ...
 
+    def is_placed(self, model: str) -> bool | None:
+        """Whether a remote model is ready where a placement has it; None where none speaks of such models."""
+        ...
+
     async def start(self) -> None:
         """Be ready for requests; BadInput for settings that cannot be used."""
         ...

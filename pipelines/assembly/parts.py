@@ -135,7 +135,8 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
         await engine.start()
         try:
             budgeted = afterwards.enter_context(_budgets(wanted, environment, engine))
-            yield Household(shortcuts, engine, budgeted, None if meter is None else ModelStates(meter))
+            states = None if meter is None else ModelStates(meter, engine.is_placed)
+            yield Household(shortcuts, engine, budgeted, states)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()

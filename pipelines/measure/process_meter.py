@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -133,8 +133,9 @@ class _Known:
 class ModelStates:
     """Used from the event loop; ``now_s`` is that of a steady clock."""
 
-    def __init__(self, meter: ProcessMeter) -> None:
-        self._meter = meter
+    def __init__(self, meter: ProcessMeter, is_placed: Callable[[str], bool | None] = lambda model: None) -> None:
+        """``is_placed``: whether a model is ready where a placement has it; None where there is none."""
+        self._meter, self._is_placed = meter, is_placed
         self._known: dict[str, _Known] = {}
 
     def at(self, now_s: float, seconds: Mapping[str, Mapping[int, float]]) -> Mapping[str, ModelStanding]:
@@ -145,7 +146,8 @@ class ModelStates:
             known = self._known.setdefault(model, _Known(now_s, use, State.ACTIVE if use.loaded else State.INACTIVE))
             if now_s - known.at_s >= LOOK_S:
                 self._known[model] = _looked(known, use, curve, now_s)
-        return {model: ModelStanding(self._known[model].state, self._known[model].load) for model in seconds}
+        found = {model: (self._known[model].state, self._known[model].load) for model in seconds}
+        return {model: ModelStanding(*each, self._is_placed(model) is not False) for model, each in found.items()}
 
 
 def _looked(known: _Known, use: NetworkUse, curve: Mapping[int, float], now_s: float) -> _Known:

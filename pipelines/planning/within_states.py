@@ -1,6 +1,7 @@
 """The planner of nodes that name no model: it passes over models that are overloaded or interfered now. Pure.
 
-Another planner says which models have the time, best first. Models in trouble come last, so that they answer only where
+Another planner says which models have the time, best first. Models in trouble, and those that a placement of a fleet
+has nowhere while it has others, come last, so that they answer only where
 no other has the time; and where a node requires a latency or a cost, all models that meet them are equally good, and
 the one that ``select`` takes comes first: the least loaded of the active ones, else the one that is ready soonest
 (Romero et al., 2021, §4.1). It stays until it is in trouble itself, so that answers do not change sides for nothing.
@@ -21,6 +22,7 @@ from serving.selection.select import select
 from serving.selection.table import Requirements, VariantRecord, VariantTable
 
 TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
+NOWHERE = "placed nowhere"
 AGAIN_S = 1.0
 """An order of models holds for so long."""
 
@@ -31,6 +33,8 @@ class ModelStanding(NamedTuple):
     state: State
     load: float
     """Share of its peak throughput that it serves."""
+    placed: bool = True
+    """Whether it is ready where a placement has it; also where there is none."""
 
 
 Seconds = Mapping[str, Mapping[int, float]]
@@ -44,7 +48,8 @@ class _Order:
     until_s: float
     first: str | None
     """The model that is taken before others; None: the best one that is not in trouble."""
-    troubled: Mapping[str, State]
+    troubled: Mapping[str, str]
+    """Models that come last, and why."""
     why: str
     meets: bool = False
     """Whether the first one meets all requirements."""
@@ -81,13 +86,16 @@ class WithinStates(PlannerAround):
         needs, known = self._needs[node], self._seconds()
         seconds = {model: known[model] for model in models if known.get(model)}
         standing = self._states(now_s, seconds)
-        troubled = {model: each.state for model, each in standing.items() if each.state in TROUBLED}
+        troubled = {model: each.state.value for model, each in standing.items() if each.state in TROUBLED}
+        if any(each.placed for each in standing.values()):
+            troubled |= {model: NOWHERE for model, each in standing.items() if not each.placed}
         until_s = now_s + AGAIN_S
         if (needs.latency_s == inf and needs.cost == inf) or not seconds:
             return _Order(until_s, None, troubled, _passed_over(models, troubled))
         if before is not None and before.first in seconds and before.meets and before.first not in troubled:
             return replace(before, until_s=until_s, troubled=troubled)
-        choice = select(needs, VariantTable([_record(model, seconds[model], standing[model]) for model in seconds]))
+        among = [model for model in seconds if troubled.get(model) != NOWHERE]
+        choice = select(needs, VariantTable([_record(model, seconds[model], standing[model]) for model in among]))
         return _Order(until_s, choice.variant, troubled, choice.reason, choice.meets)
 
 
@@ -97,10 +105,10 @@ def _record(model: str, seconds: Mapping[int, float], standing: ModelStanding) -
     return VariantRecord(model, LatencyTable(seconds)(1), 0.0, 1.0, cost, standing.state, standing.load)
 
 
-def _passed_over(models: Sequence[str], troubled: Mapping[str, State]) -> str:
+def _passed_over(models: Sequence[str], troubled: Mapping[str, str]) -> str:
     """Why the first model is not asked, or is though it is in trouble; empty where it is in none."""
     if models[0] not in troubled:
         return ""
     if len(troubled) == len(models):
         return "all models are overloaded or interfered"
-    return f"{models[0]} is {troubled[models[0]].value}"
+    return f"{models[0]} is {troubled[models[0]]}"

@@ -28,6 +28,8 @@ class Needs(Strict):
     """The most that one object may take, as it was measured here. Default: what the deadline leaves."""
     cost_ms: float | None = Field(default=None, gt=0, le=3_600_000)
     """The most time of the device for one object, in the best batch. Default: not bounded."""
+    backend: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9-]{0,49}$")
+    """The backend on which its models run. Default: in this process."""
 
 
 def named(value: Any) -> Any:
@@ -41,13 +43,14 @@ def named(value: Any) -> Any:
         where = ".".join(map(str, found["loc"]))
         raise ValueError(f"{where}: {found['msg']}; a model is needed as {{task: NAME, accuracy: 0.95}}") from None
     said = [needs.accuracy, needs.latency_ms, needs.cost_ms]
-    return " ".join([AUTO, needs.task or "-", *("-" if each is None else repr(each) for each in said)])
+    numbers = ("-" if each is None else repr(each) for each in said)
+    return " ".join([AUTO, needs.task or "-", *numbers, needs.backend or "-"])
 
 
 def needs_of(models: Sequence[str]) -> Needs | None:
     """A node's needs, None where it names models."""
     if len(models) != 1 or models[0].split(" ")[0] != AUTO or ON in models[0]:
         return None
-    task, *numbers = [*models[0].split(" "), *"----"][1:5]
-    accuracy, latency_ms, cost_ms = (None if each == "-" else float(each) for each in numbers)
-    return Needs(task=None if task == "-" else task, accuracy=accuracy, latency_ms=latency_ms, cost_ms=cost_ms)
+    words = [None if each == "-" else each for each in [*models[0].split(" "), *"-----"][1:6]]
+    accuracy, latency_ms, cost_ms = (None if each is None else float(each) for each in words[1:4])
+    return Needs(task=words[0], accuracy=accuracy, latency_ms=latency_ms, cost_ms=cost_ms, backend=words[4])

@@ -1,16 +1,18 @@
 """Sessions that one of several models may serve: the mix that costs least, by the integer programme of autoscaling.
 
 Romero et al., 2021, §4.2.1 choose among instances. Here they are whole machines, or parts of them: a session is served
-in rounds that it shares with others. Both are tried, and what costs least once it is placed is taken.
+in rounds that it shares with others. Both are tried, and what costs least once it is placed is taken. From epoch to
+epoch the mix stays, unless another one serves more on the backends that are there, or costs clearly less.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from pipelines.schedule.epochs import UNBOUNDED_BYTES
+from serving.autoscale.autoscale import CLEARLY
 from serving.autoscale.exact import solve
 from serving.autoscale.programme import programme
 from serving.autoscale.state import Application, MachineKind, ScalableVariant, ServingState
@@ -18,63 +20,152 @@ from serving.autoscale.terms import AutoscaleTerms
 from serving.placement.curves import BatchCurve
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place
+from serving.placement.plan import FleetPlan, ShedLoad
 
 PARTS = (1, 16)
 """Instances that fill a machine."""
-TERMS = AutoscaleTerms(slack=1.0, late=1.0, solve_s=5.0)
+TERMS = AutoscaleTerms(slack=1.0, late=1.0)
 """A placement keeps SLOs by proof, without slack; a load that is placed is even."""
 DEVICE = "device"
+AT_MOST = 16
+"""Machines of a kind of which nobody says how many may be had."""
+MOST_SESSIONS = 200
+"""Where there are more, models stay as they are: each mix takes a plan of its own."""
+MORE = 0.01
+"""A mix serves more than another where so much less is left, as a share of all that is asked for."""
 
 Profiles = Mapping[str, Mapping[str, BatchProfile]]
 """By model and kind of machine."""
 
 
-def cheapest_models(
-    demands: Sequence[Demand], instead: Sequence[Sequence[str]], profiles: Profiles, kinds: Sequence[MachineKind]
-) -> list[Demand]:
-    """The same load, of the models that serve it for least; ``instead``: for each demand, others that may answer.
+@dataclass(frozen=True)
+class Choices:
+    """Sessions, for each the models that may answer in its model's place, and what they may run on."""
 
-    A demand that nobody can serve stays as it is.
+    demands: Sequence[Demand]
+    instead: Sequence[Sequence[str]]
+    profiles: Profiles
+    fleet: Fleet
+
+    def mixes(self, machines: Mapping[str, int]) -> Iterator[list[Demand]]:
+        """Those of the programme with so many machines by kind."""
+        for parts in PARTS:
+            yield self._mix(machines, parts)
+
+    def as_before(self, before: FleetPlan) -> list[Demand]:
+        """The sessions by the models that a plan gives them; a demand that it does not serve stays as it is."""
+        served, anyhow = Counter[tuple[str, int, float]](), Counter[tuple[str, int]]()
+        for share in (share for backend in before.backends for share in backend.sessions):
+            served[share.model, share.priority, share.slo_s] += share.items_per_s  # type: ignore[assignment]
+            anyhow[share.model, share.priority] += share.items_per_s  # type: ignore[assignment]
+        found: list[Demand] = []
+        for each, others in zip(self.demands, self.instead, strict=True):
+            models = dict.fromkeys((each.model, *others)) if others else ()
+            own = {model: served[model, each.priority, each.slo_s] for model in models}
+            found += _shared(each, own if any(own.values()) else {m: anyhow[m, each.priority] for m in models})
+        return found
+
+    def _mix(self, machines: Mapping[str, int], parts: int) -> list[Demand]:
+        applications = [
+            Application(str(number), each.items_per_s, each.slo_s, priority=each.priority)
+            for number, each in enumerate(self.demands)
+        ]
+        variants = [
+            variant
+            for number, (each, others) in enumerate(zip(self.demands, self.instead, strict=True))
+            for model in dict.fromkeys((each.model, *others))
+            for variant in _variants((str(number), model), each.slo_s, self.profiles.get(model, {}), parts)
+        ]
+        whole = [MachineKind(each.name, each.price, {DEVICE: 1.0}) for each in self.fleet.kinds]
+        seen = ServingState(whole, (), variants, (), applications)
+        loads = {each.name: each.items_per_s for each in applications}
+        counts = solve(programme(seen, loads, machines, TERMS), TERMS.solve_s).counts
+        rates: list[Counter[str]] = [Counter() for _ in self.demands]
+        for key, count in counts.items():
+            rates[int(key[0])][key[1]] += count * seen.usable[key].items_per_s  # type: ignore[assignment]
+        return [part for each, mine in zip(self.demands, rates, strict=True) for part in _shared(each, mine)]
+
+
+@dataclass(frozen=True)
+class _Mix:
+    """A mix of models, and the plans for it."""
+
+    demands: Sequence[Demand]
+    choices: Choices
+    before: FleetPlan | None
+
+    @cached_property
+    def plan(self) -> FleetPlan:
+        """On the backends that are there."""
+        return place(self.demands, self.choices.profiles, self.choices.fleet, self.before)
+
+    @cached_property
+    def wanted(self) -> Mapping[str, int]:
+        """Backends by kind, if all were started anew."""
+        return place(self.demands, self.choices.profiles, Fleet(self.choices.fleet.kinds)).wanted
+
+    @cached_property
+    def never_served(self) -> float:
+        """The weight of what all backends that may be had do not serve."""
+        there = [
+            FleetBackend(f"{kind}-{number}", kind) for kind, count in self.wanted.items() for number in range(count)
+        ]
+        return _weight(place(self.demands, self.choices.profiles, Fleet(self.choices.fleet.kinds, there)).shed)
+
+    @property
+    def price(self) -> float:
+        prices = {kind.name: kind.price for kind in self.choices.fleet.kinds}
+        return sum(prices[kind] * count for kind, count in self.wanted.items())
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        return round(self.never_served, 6), self.price
+
+    @property
+    def cost_here(self) -> tuple[float, float]:
+        """With the backends that are there."""
+        return round(_weight(self.plan.shed), 6), self.price
+
+
+def cheapest_models(choices: Choices) -> list[Demand]:
+    """The same load, of the models that serve it for least on all that may be had."""
+    mixes = [choices.demands, *choices.mixes(_most(choices.fleet.kinds))]
+    return list(min((_Mix(each, choices, None) for each in mixes), key=lambda mix: mix.cost).demands)
+
+
+def placed_for_least(choices: Choices, before: FleetPlan | None, may_save: bool) -> FleetPlan:
+    """The plan of an epoch, and which models serve in it; ``may_save``: another mix may be taken to save cost.
+
+    Where backends that are not there would serve more, or clearly cheaper, by other models, those are wanted too.
     """
-    known = [DeviceKind(each.name, UNBOUNDED_BYTES, each.price_per_s or 1e-9, each.at_most) for each in kinds]
-    price = {each.name: each.price_per_s for each in kinds}
+    stay = _Mix(choices.as_before(before or FleetPlan()), choices, before)
+    if len(choices.demands) > MOST_SESSIONS or not any(choices.instead):
+        return stay.plan
+    there = Counter(backend.kind for backend in choices.fleet.backends)
+    found = [*choices.mixes(there), *choices.mixes(_most(choices.fleet.kinds))]
+    others = [_Mix(each, choices, before) for each in found if each != stay.demands]
+    weight = MORE * sum(_weighed(each.items_per_s, each.priority) for each in choices.demands)
+    here = min([stay, *others], key=lambda mix: mix.cost_here)
+    (left, price), (left_before, price_before) = here.cost_here, stay.cost_here
+    saves = may_save and left <= left_before and price < CLEARLY * price_before
+    taken = here if left < left_before - weight or saves else stay
+    ideal = min([taken, *others], key=lambda mix: mix.cost)
+    wanted = Counter(taken.plan.wanted)
+    if ideal.never_served < taken.never_served - weight or ideal.price < CLEARLY * taken.price:
+        wanted |= Counter(ideal.wanted)
+    return replace(taken.plan, wanted=dict(wanted))
 
-    def cost(mix: Sequence[Demand]) -> tuple[float, float]:
-        """Items per second that all machines do not serve, and the price of those that are wanted."""
-        wanted = place(mix, profiles, Fleet(known)).wanted
-        there = [FleetBackend(f"{kind}-{number}", kind) for kind, count in wanted.items() for number in range(count)]
-        shed = place(mix, profiles, Fleet(known, there)).shed
-        return round(sum(each.items_per_s for each in shed), 6), sum(price[kind] * n for kind, n in wanted.items())
 
-    mixes = [list(demands), *(_mix(demands, instead, profiles, kinds, parts) for parts in PARTS)]
-    return min(mixes, key=cost)
+def _most(kinds: Sequence[DeviceKind]) -> dict[str, int]:
+    return {each.name: AT_MOST if each.most is None else each.most for each in kinds}
 
 
-def _mix(
-    demands: Sequence[Demand],
-    instead: Sequence[Sequence[str]],
-    profiles: Profiles,
-    kinds: Sequence[MachineKind],
-    parts: int,
-) -> list[Demand]:
-    applications = [
-        Application(str(number), each.items_per_s, each.slo_s, priority=each.priority)
-        for number, each in enumerate(demands)
-    ]
-    variants = [
-        variant
-        for number, (each, others) in enumerate(zip(demands, instead, strict=True))
-        for model in dict.fromkeys((each.model, *others))
-        for variant in _variants((str(number), model), each.slo_s, profiles.get(model, {}), parts)
-    ]
-    whole = [MachineKind(each.name, each.price_per_s, {DEVICE: 1.0}, each.at_most) for each in kinds]
-    seen = ServingState(whole, (), variants, (), applications)
-    loads = {each.name: each.items_per_s for each in applications}
-    counts = solve(programme(seen, loads, {each.name: each.at_most for each in whole}, TERMS), TERMS.solve_s).counts
-    served = Counter[tuple[int, str]]()
-    for key, count in counts.items():
-        served[int(key[0]), key[1]] += count * seen.usable[key].items_per_s  # type: ignore[assignment]
-    return [part for number, each in enumerate(demands) for part in _parts(number, each, served)]
+def _weighed(items_per_s: float, priority: int) -> float:
+    return items_per_s * 2.0 ** max(min(priority, 20), -20)
+
+
+def _weight(shed: Iterable[ShedLoad]) -> float:
+    return sum(_weighed(each.items_per_s, each.priority) for each in shed)
 
 
 def _variants(
@@ -88,9 +179,9 @@ def _variants(
             yield ScalableVariant(model, application, kind, rate / parts, batch / rate, 0.0, 1.0, needs)
 
 
-def _parts(number: int, demand: Demand, served: Mapping[tuple[int, str], float]) -> Iterator[Demand]:
-    """A demand for each model that is to serve a part of it, in proportion to what it could."""
-    mine = {model: rate for (of, model), rate in served.items() if of == number and rate}
+def _shared(demand: Demand, rates: Mapping[str, float]) -> Iterator[Demand]:
+    """A demand for each model that is to serve a part of it, in proportion to its rate."""
+    mine = {model: rate for model, rate in rates.items() if rate}
     if not mine:
         yield demand
     for model, rate in mine.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 
 from operators.wire import bounds
 from operators.wire.fleet import MOST_BACKENDS, MOST_DEVICE_KINDS, MOST_SESSIONS, MOST_SHED
@@ -16,12 +17,12 @@ from operators.wire.schema import (
     ShedSession,
     WantedBackends,
 )
+from pipelines.schedule.cheapest_models import Choices, placed_for_least
 from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
 from serving.autoscale.machines import wanted_workers
 from serving.autoscale.terms import AutoscaleTerms
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
-from serving.placement.place import place
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare
 
 WIRE = 0.9
@@ -59,11 +60,27 @@ class EpochTask:
     backends: Sequence[ProcessLoad]
     fleet: Fleet
     demands: Sequence[Demand]
+    instead: Sequence[Sequence[str]]
+    """For each demand, models that may serve it in place of its own."""
     profiles: Mapping[str, Mapping[str, BatchProfile]]
     before: FleetPlan | None
+    may_save: bool = True
+    """Whether other models may be taken to save cost."""
 
     def plan(self) -> FleetPlan:
-        return place(self.demands, self.profiles, self.fleet, self.before)
+        return placed_for_least(
+            Choices(self.demands, self.instead, self.profiles, self.fleet), self.before, self.may_save
+        )
+
+    def changes_models(self, plan: FleetPlan) -> bool:
+        """Whether other models than before serve where several may."""
+        free = {
+            model
+            for each, others in zip(self.demands, self.instead, strict=True)
+            if others
+            for model in (each.model, *others)
+        }
+        return free & models_of(plan) != free & models_of(self.before or FleetPlan())
 
 
 class Epochs:
@@ -76,6 +93,8 @@ class Epochs:
         self._plan: FleetPlan | None = None
         self._last: FleetPlacement | None = None
         self._backends: list[str] = []
+        self._changed_s = -inf
+        """When other models came to serve."""
 
     def follow(self, placement: FleetPlacement | None, now_s: float) -> None:
         """Go on from a plan that another scheduler has made; None: there is none."""
@@ -106,7 +125,11 @@ class Epochs:
             model: {kind: profile for kind, profile in each.items() if any(kind == known.name for known in kinds)}
             for model, each in self._view.profiles().items()
         }
-        return EpochTask(backends, fleet, [demand(*each) for each in planned.items()], profiles, self._plan)
+        others = self._view.instead(now_s)
+        instead = [others.get(model, ()) for model, _, _ in planned]
+        may_save = now_s - self._changed_s >= self._terms.scaling.horizon_s
+        demands = [demand(*each) for each in planned.items()]
+        return EpochTask(backends, fleet, demands, instead, profiles, self._plan, may_save)
 
     def end(self, epoch: int, moment: EpochStart, task: EpochTask, plan: FleetPlan) -> FleetPlacement:
         """The placement, once it is planned."""
@@ -116,6 +139,8 @@ class Epochs:
             # Nobody knows what it costs until one has measured it.
             cheapest = min(kinds, key=lambda kind: kind.price).name
             numbers[cheapest] = max(1, numbers.get(cheapest, 0))
+        if task.changes_models(plan):
+            self._changed_s = moment.now_s
         self._plan = plan
         self._last = FleetPlacement(
             epoch=epoch,
@@ -170,6 +195,10 @@ class Epochs:
         partitions = min(moment.partitions, MOST_WORKERS)
         busy = [each.busy for each in workers]
         return wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling).machines
+
+
+def models_of(plan: FleetPlan) -> set[str]:
+    return {share.model for backend in plan.backends for share in backend.sessions}
 
 
 def demand(key: Key, rate: float) -> Demand:

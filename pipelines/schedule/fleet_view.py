@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
@@ -92,18 +92,39 @@ class FleetView:
         """Items per second of all sessions.
 
         Workers tell what they would have. Backends also tell what others ask: of a model they count where that is more.
+        Models that answer in each other's place are one, under the first of their names.
         """
+        told = self._instead(now_s)
         by_workers, by_backends = Rates(lambda: defaultdict(float)), Rates(lambda: defaultdict(float))
         for each in self.there(now_s):
             rates = by_workers if each.load.kind == "worker" else by_backends
-            for key, rate in each.rates.items():
-                rates[key[0]][key] += rate
+            for (model, slo_ms, priority), rate in each.rates.items():
+                model = _first(model, told)
+                rates[model][model, slo_ms, priority] += rate
         found: dict[Key, float] = {}
         for model in by_workers.keys() | by_backends.keys():
             wished, came = by_workers[model], by_backends[model]
             found |= came if sum(came.values()) > OTHERS * sum(wished.values()) else wished
         most = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: self.bounds.sessions]
         return dict(sorted(most))
+
+    def instead(self, now_s: float) -> dict[str, list[str]]:
+        """By model of ``asked``: others that may serve it."""
+        told, found = self._instead(now_s), defaultdict[str, set[str]](set)
+        for model, others in told.items():
+            first = _first(model, told)
+            found[first] |= {model, *others} - {first}
+        return {model: sorted(others) for model, others in found.items()}
+
+    def _instead(self, now_s: float) -> dict[str, list[str]]:
+        """By model: those that all workers which ask for it take in its place."""
+        found: dict[str, list[str]] = {}
+        for session in (s for each in self.there(now_s) if each.load.kind == "worker" for s in each.load.sessions):
+            known = found.get(session.model, session.instead)
+            found[session.model] = [model for model in known if model in session.instead]
+        for model, others in list(found.items()):  # those that nobody asks for are like those that are asked
+            found |= {each: [model, *set(others) - {each}] for each in others if each not in found}
+        return found
 
     def profiles(self) -> dict[str, dict[str, BatchProfile]]:
         """By model and kind of device."""
@@ -158,6 +179,11 @@ def running(backends: Iterable[ProcessLoad]) -> Mapping[str, int]:
     for each in backends:
         found[each.device] += 1
     return dict(found)
+
+
+def _first(model: str, instead: Mapping[str, Sequence[str]]) -> str:
+    """The first in the alphabet of a model and those that answer in its place, and it in theirs."""
+    return min([model, *(each for each in instead.get(model, ()) if model in instead[each])])
 
 
 def _mean(before: float, now: float) -> float:

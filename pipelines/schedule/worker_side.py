@@ -10,7 +10,7 @@ from operators.wire.schema import FleetPlacement
 from pipelines.assembly.engine import FleetTools
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.measure.process_meter import ProcessMeter
-from pipelines.query.nodes import NodeSpec
+from pipelines.query.nodes import NetworkNode, NodeSpec
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.settings import BrokerSettings
@@ -53,12 +53,16 @@ def rates_of(placement: FleetPlacement) -> dict[str, dict[str, float]]:
 
 
 def alternatives(nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
-    """By remote model of these nodes, under its name at the backend: the other models of its nodes."""
-    found: dict[str, dict[str, None]] = {}
+    """By remote model of these nodes, under its name at the backend: others that all its nodes take in its place.
+
+    These are the nodes that name no model; a list of models is in the order of preference, and the worker's to choose.
+    """
+    found: dict[str, list[str]] = {}
     for node in nodes:
-        served = {name: placed(name) for name in node.models if not is_endpoint(name)}
-        for name, (model, backend) in served.items():
-            if backend is not None:
-                others = [other for each, (other, _) in served.items() if each != name]
-                found.setdefault(model, {}).update(dict.fromkeys(others))
-    return {model: list(others) for model, others in found.items()}
+        served = [placed(name) for name in node.models if not is_endpoint(name)]
+        models = [model for model, backend in served if backend is not None]
+        free = isinstance(node, NetworkNode) and node.needs is not None
+        for model in models:
+            others = [other for other in models if other != model] if free else []
+            found[model] = [each for each in found.get(model, others) if each in others]
+    return found

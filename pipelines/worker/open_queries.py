@@ -81,8 +81,7 @@ class OpenQueries:
         held = await self._opened(path, wanted, before)
         self._held[name] = held
         for model, others in alternatives(wanted.query.nodes).items():
-            known = self._instead.setdefault(model, [])
-            known += [each for each in others if each not in known]
+            self._instead[model] = [each for each in self._instead.get(model, others) if each in others]
         await self.roster.put(held.duties)
         if before is not None:
             await self._closed(before)

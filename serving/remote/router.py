@@ -87,6 +87,11 @@ class Router:
         choice = self._choices.get(model)
         return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer)
 
+    def is_placed(self, model: str) -> bool | None:
+        """Whether a model's backend has it ready by a placement; None where no placement speaks of such models."""
+        served, backend = _placed(model)
+        return None if backend in (None, ANYWHERE) else self._client(model).is_placed(served)
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         served, backend = _placed(model)
         if backend in (None, ANYWHERE):

@@ -16,7 +16,7 @@ from serving.common.explain import Problem, choices
 from serving.errors import ModelError
 from serving.scheduling.estimates import LatencyTable
 from serving.variants.timings import VariantFigures
-from serving.variants.variant import generate, parse, sizes_of
+from serving.variants.variant import ON, generate, parse, sizes_of
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,10 @@ def _models(
     oracle = catalogue.find(needs.task) if needs.task is not None else _only_reference(node, catalogue)
     own = _known(oracle.card.name, measured)
     wanted = accuracy if needs.accuracy is None else needs.accuracy
+    if needs.backend is not None:  # its device is another one, and so are times
+        good = sorted(_good_enough(oracle, own, wanted, catalogue, measured), key=lambda each: -each.agreement)
+        names = [oracle.card.name, *(each.model for each in good)][:MOST_MODELS]
+        return tuple(f"{name}{ON}{needs.backend}" for name in names)
     fitting = (each for each in _good_enough(oracle, own, wanted, catalogue, measured) if each.meets(needs))
     others = sorted(fitting, key=lambda each: -each.agreement)
     listed, fastest_s = [oracle.card.name], min(own.tail_s.values()) if own is not None else float("inf")

@@ -49,7 +49,8 @@ def _fault(model: str, names: Mapping[str, object]) -> str | None:
 def named_backends(nodes: Iterable[NodeSpec]) -> frozenset[str]:
     """The backends that models of the nodes are on, ``auto`` included."""
     names = (model for node in nodes for model in node.models if not is_endpoint(model))
-    found = (placed(model)[1] for model in names if needs_of((model,)) is None)
+    needs = ((model, needs_of((model,))) for model in names)
+    found = (placed(model)[1] if wanted is None else wanted.backend for model, wanted in needs)
     return frozenset(each for each in found if each is not None)
 
 

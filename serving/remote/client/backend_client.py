@@ -80,6 +80,10 @@ class BackendClient:
         """Whether some server of it is ready and does not fail."""
         return bool(self._servers.askable())
 
+    def is_placed(self, served: str) -> bool | None:
+        """Whether a server that a placement names for a network has loaded it; None where there is no placement."""
+        return self._servers.is_placed(served)
+
     def waits_for(self, served: str) -> bool:
         """Whether it answers, and has not been asked yet what this network is: it was down, or has another one now."""
         return served not in self._models and any(served not in each.refused for each in self._servers.askable())

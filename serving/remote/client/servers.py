@@ -99,6 +99,13 @@ class Servers:
         found.breaker.allows(self._clock.monotonic_s())
         return found
 
+    def is_placed(self, network: str) -> bool | None:
+        """Whether a server that a placement names for this network has loaded it; None where there is no placement."""
+        rates = self._placed.of(network)
+        if not self._placed.epoch:
+            return None
+        return any(rates.get(each.process, 0.0) > 0 and network in each.loaded for each in self.askable())
+
     def askable(self, without: Collection[ServerChannel] = ()) -> list[ServerChannel]:
         """The servers that a call could be made to now."""
         now_s = self._clock.monotonic_s()

@@ -43,6 +43,9 @@ class EndpointEngine:
     def place_of(self, model: str) -> str:
         return model
 
+    def is_placed(self, model: str) -> bool | None:
+        return None
+
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """See ``Backend.fitted``: an endpoint is shown pictures of one size."""
         if model in self._endpoints:

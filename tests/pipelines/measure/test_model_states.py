@@ -21,9 +21,9 @@ def test_states_follow_what_is_run() -> None:
     meter.model_loaded("cars", 1.0, 1000)
     assert states.at(1.0, CURVE)["cars"].state is State.INACTIVE  # not looked at yet
     run(meter, 1, 0.011, 10)
-    assert states.at(2.0, CURVE)["cars"] == (State.ACTIVE, 5 / 200)
+    assert states.at(2.0, CURVE)["cars"][:2] == (State.ACTIVE, 5 / 200)
     run(meter, 8, 0.040, 48)
-    assert states.at(4.0, CURVE)["cars"] == (State.OVERLOADED, 0.96)
+    assert states.at(4.0, CURVE)["cars"][:2] == (State.OVERLOADED, 0.96)
     assert states.at(4.0, CURVE)["people"].state is State.INACTIVE
 
 
@@ -46,3 +46,10 @@ def test_a_model_at_a_backend_is_known_by_its_calls() -> None:
     states.at(0.0, CURVE)
     run(meter, 1, 0.03, 5)
     assert states.at(2.0, CURVE)["cars"].state is State.INTERFERED
+
+
+def test_a_model_that_a_placement_has_nowhere_is_said_to_be_that() -> None:
+    placed = {"cars": True, "people": False}
+    for known, standing in (({}, {"cars": True, "people": True}), (placed, placed)):
+        found = ModelStates(ProcessMeter(), known.get).at(0.0, CURVE)
+        assert {model: each.placed for model, each in found.items()} == standing

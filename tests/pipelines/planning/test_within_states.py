@@ -34,9 +34,13 @@ class Now:
 
     def __init__(self, **states: State) -> None:
         self.states, self.loads = states, dict.fromkeys(MODELS, 0.0)
+        self.nowhere: set[str] = set()
 
     def __call__(self, now_s: float, seconds: Seconds) -> Mapping[str, ModelStanding]:
-        return {model: ModelStanding(self.states.get(model, ACTIVE), self.loads[model]) for model in seconds}
+        return {
+            model: ModelStanding(self.states.get(model, ACTIVE), self.loads[model], model not in self.nowhere)
+            for model in seconds
+        }
 
 
 def planner(now: Now, needs: Requirements | None = None, seconds: Seconds = SECONDS) -> WithinStates:
@@ -64,6 +68,21 @@ def test_it_answers_where_there_is_no_other() -> None:
     found = plan(planner(Now(large=INTERFERED, middle=OVERLOADED, small=OVERLOADED)))
     assert found.variant == "large"
     assert found.why.endswith("; all models are overloaded or interfered")
+
+
+@pytest.mark.parametrize("needs", [Requirements(), Requirements(latency_s=0.020), Requirements(latency_s=0.001)])
+def test_models_that_a_placement_has_nowhere_are_asked_only_where_it_has_none(needs: Requirements) -> None:
+    now = Now()
+    planned = planner(now, needs)
+    now.nowhere = {"large", "small"}
+    found = plan(planned)
+    assert found.variant == "middle"
+    if needs.latency_s == inf:
+        assert found.why.endswith("; large is placed nowhere")
+    now.nowhere = {"large", "middle"}  # the fleet is placed anew
+    assert plan(planned, 10.0).variant == "small"
+    now.nowhere = set(MODELS)
+    assert plan(planner(now, needs)).variant == plan(planner(Now(), needs)).variant
 
 
 def test_other_nodes_are_left_as_they_are() -> None:

@@ -24,11 +24,14 @@ def told(
     *,
     kind: Literal["worker", "backend"] = "worker",
     profiles: list[TimedModel] | None = None,
+    instead: Mapping[str, list[str]] | None = None,
     **fields: object,
 ) -> ProcessLoad:
-    """``rates``: asked items per second, by model."""
+    """``rates``: asked items per second, by model; ``instead``: by model, those that may answer in its place."""
+    others = instead or {}
     sessions = [
-        AskedSession(model=model, slo_ms=200.0, asked=rate, served=rate) for model, rate in (rates or {}).items()
+        AskedSession(model=model, slo_ms=200.0, asked=rate, served=rate, instead=others.get(model, []))
+        for model, rate in (rates or {}).items()
     ]
     return ProcessLoad(
         id=process, kind=kind, at=AT, name=process, sessions=sessions, profiles=profiles or [], **fields  # type: ignore[arg-type]

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.schedule.cheapest_models import cheapest_models
+from pipelines.schedule.cheapest_models import Choices, cheapest_models
 from pipelines.schedule.paper_fleet import simulated
-from serving.autoscale.state import MachineKind
-from serving.placement.demands import BatchProfile, Demand
+from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet
 
-KINDS = [MachineKind("cpu", 1.0, {"cores": 4}), MachineKind("gpu", 6.0, {"cores": 4}, at_most=1)]
+KINDS = [DeviceKind("cpu", 1 << 30, 1.0, most=16), DeviceKind("gpu", 1 << 30, 6.0, most=1)]
 PROFILES = {
     "large": {"cpu": BatchProfile({1: 0.100}, 0), "gpu": BatchProfile({1: 0.004, 8: 0.008}, 0)},
     "small": {"cpu": BatchProfile({1: 0.020}, 0)},
@@ -19,7 +18,8 @@ PROFILES = {
 
 
 def chosen(demand: Demand, *instead: str) -> dict[str, float]:
-    return {each.model: each.items_per_s for each in cheapest_models([demand], [instead], PROFILES, KINDS)}
+    found = cheapest_models(Choices([demand], [instead], PROFILES, Fleet(KINDS)))
+    return {each.model: each.items_per_s for each in found}
 
 
 def test_the_model_that_costs_least_serves() -> None:

@@ -11,10 +11,12 @@ from aiokafka import ConsumerRecord
 from operators.wire.bounds import LARGEST_SEQ
 from operators.wire.schema import BackendPlacement, FleetPlacement, PlacedSession, to_json
 from pipelines.process.tasks import meanwhile
+from pipelines.query.needs import Needs
+from pipelines.query.nodes import RecogniseNode
 from pipelines.schedule import member
 from pipelines.schedule.fleet_link import AHEAD_S, Placements, next_epoch
 from pipelines.schedule.member import Member
-from pipelines.schedule.worker_side import WorkerSide, rates_of
+from pipelines.schedule.worker_side import WorkerSide, alternatives, rates_of
 from serving.errors import Malformed, ModelError
 from tests.fake_clock import FakeClock
 from tests.turns import turns, until
@@ -147,3 +149,19 @@ def test_workers_divide_their_calls_by_rates() -> None:
     side.heed(found)
     assert (side.tools.placed.epoch, side.tools.placed.of("cars")) == (2, {"a": 10.0, "b": 10.0})
     assert side.tools.placed.of("others") == {}
+
+
+def node(model: str | list[str], *listed: str) -> RecogniseNode:
+    """``listed``: the models that its needs have come to."""
+    found = RecogniseNode.model_validate({"name": "n", "task": "recognise", "input": "d", "model": model})
+    return found.listing(Needs(task="cars", backend="pool"), listed) if listed else found
+
+
+def test_models_answer_in_each_others_place_where_no_query_names_one() -> None:
+    free = node("auto", "cars on pool", "small on pool")
+    assert alternatives([free]) == {"cars": ["small"], "small": ["cars"]}
+    assert alternatives([node(["cars on pool", "small on pool"])]) == {"cars": [], "small": []}
+    assert alternatives([free, node("cars on pool")]) == {"cars": [], "small": ["cars"]}
+    third = node("auto", "cars on pool", "small on pool", "tiny on pool")
+    assert alternatives([free, third]) == {"cars": ["small"], "small": ["cars"], "tiny": ["cars", "small"]}
+    assert alternatives([node("auto", "cars", "small")]) == {}

@@ -50,6 +50,7 @@ def models_of(
     version: 1
     name: q
     slo_ms: 100
+    backends: {{pool: {{url: "grpc://127.0.0.1:1"}}}}
     nodes:
       - {{name: detect, task: detect, model: motion}}
       - {{name: type, task: recognise, input: detect, model: {model}}}
@@ -76,6 +77,13 @@ def models_of(
         ("{task: cars, accuracy: 0.95}", ("cars", "cars@openvino-fp32", "cars@onnxruntime-int8")),
         ("{task: cars, accuracy: 0.99}", ("cars", "cars@openvino-fp32")),
         ("{task: cars, accuracy: 1}", ("cars",)),
+        (
+            "{task: cars, accuracy: 0.95, latency_ms: 1, backend: pool}",  # times of another device
+            (
+                *("cars on pool", "cars@openvino-fp32 on pool"),
+                *("cars@onnxruntime-int8 on pool", "cars@openvino-int8 on pool"),
+            ),
+        ),
         ("{task: cars}", ("cars", "cars@openvino-fp32", "cars@onnxruntime-int8", "cars-compact")),
         ("auto", ("cars", "cars@openvino-fp32", "cars@onnxruntime-int8", "cars-compact")),
         ("{accuracy: 0.99}", ("cars", "cars@openvino-fp32")),

@@ -45,9 +45,11 @@ async def test_a_placement_says_who_is_asked_until_that_one_is_gone(catalogue: C
         async with connected(named, other, cold, tools=ClientTools(placed=placed)) as client:
             await client.load("means")
             assert all(await asked(client, named, other, cold))  # nobody has placed anything
+            assert client.is_placed("means") is None
             placed.take(1, {"means": {"a": 10.0, "c": 10.0}, "others": {"b": 1.0}})
             await until(lambda: sum("means" in each.loaded for each in client._servers.askable()) == 2)
             assert await asked(client, named, other, cold) == [CALLS, 0, 0]  # c has not loaded it yet
+            assert (client.is_placed("means"), client.is_placed("others")) == (True, False)
             cold.loaded = ["means"]
             await until(lambda: sum("means" in each.loaded for each in client._servers.askable()) == 3)
             a, b, c = await asked(client, named, other, cold)
@@ -58,6 +60,7 @@ async def test_a_placement_says_who_is_asked_until_that_one_is_gone(catalogue: C
             await named.stop()
             await until(lambda: len(client._servers.askable()) == 2)
             assert await asked(client, other, cold) == [CALLS, 0]
+            assert client.is_placed("means") is False, "who has it is gone, or has not loaded it"
             placed.take(2, {})
             assert all(await asked(client, other, cold))
 
