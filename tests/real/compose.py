@@ -61,25 +61,32 @@ class Service:
 
     @cached_property
     def mounts(self) -> dict[str, str]:
-        """Path in the container by path beside the compose file; named volumes are not among them."""
-        return {target: source for target, source in self._mounted() if source.startswith(".")}
+        """Path beside the compose file, or a whole one, by path in the container; named volumes are not among them."""
+        return {target: source for target, source in self._mounted() if source.startswith((".", "/"))}
 
     @cached_property
     def volumes(self) -> dict[str, str]:
         """Path in the container by name of a volume."""
-        return {source: target for target, source in self._mounted() if not source.startswith(".")}
+        return {source: target for target, source in self._mounted() if not source.startswith((".", "/"))}
 
     def _mounted(self) -> Iterator[tuple[str, str]]:
         for volume in self.spec.get("volumes", []):
-            source, target, *_ = filled(str(volume), {}).split(":")
+            source, target, *_ = str(volume).split(":")
             yield target, source
 
 
-def services(file: Path, profiles: Collection[str] = ()) -> dict[str, Service]:
-    """The services of a compose file that run under these profiles, each after those it depends on."""
+def services(
+    file: Path, profiles: Collection[str] = (), variables: Mapping[str, str] | None = None
+) -> dict[str, Service]:
+    """The services of a compose file that run under these profiles, each after those it depends on.
+
+    ``variables``: what ``${NAME:-…}`` stands for where something is mounted.
+    """
     found = yaml.safe_load(file.read_text())["services"]
     active = {
-        name: Service(name, spec)
+        name: Service(
+            name, {**spec, "volumes": [filled(str(each), variables or {}) for each in spec.get("volumes", [])]}
+        )
         for name, spec in found.items()
         if not spec.get("profiles") or set(spec["profiles"]) & set(profiles)
     }
@@ -111,7 +118,7 @@ class Composition:
         variables: Mapping[str, str] | None = None,
     ) -> None:
         """``variables``: what ``${NAME:-…}`` in the file stands for."""
-        self.services = services(file, profiles)
+        self.services = services(file, profiles, variables)
         self._variables = dict(variables or {})
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._beside = file.parent
