@@ -39,7 +39,7 @@ Profiles = Mapping[str, Mapping[str, BatchProfile]]
 
 
 @dataclass(frozen=True)
-class Choices:
+class ModelChoices:
     """Sessions, for each the models that may answer in its model's place, and what they may run on."""
 
     demands: Sequence[Demand]
@@ -91,7 +91,7 @@ class _Mix:
     """A mix of models, and the plans for it."""
 
     demands: Sequence[Demand]
-    choices: Choices
+    choices: ModelChoices
     before: FleetPlan | None
 
     @cached_property
@@ -127,13 +127,13 @@ class _Mix:
         return round(_weight(self.plan.shed), 6), self.price
 
 
-def cheapest_models(choices: Choices) -> list[Demand]:
+def cheapest_models(choices: ModelChoices) -> list[Demand]:
     """The same load, of the models that serve it for least on all that may be had."""
     mixes = [choices.demands, *choices.mixes(_most(choices.fleet.kinds))]
     return list(min((_Mix(each, choices, None) for each in mixes), key=lambda mix: mix.cost).demands)
 
 
-def placed_for_least(choices: Choices, before: FleetPlan | None, may_save: bool) -> FleetPlan:
+def placed_for_least(choices: ModelChoices, before: FleetPlan | None, may_save: bool) -> FleetPlan:
     """The plan of an epoch, and which models serve in it; ``may_save``: another mix may be taken to save cost.
 
     Where backends that are not there would serve more, or clearly cheaper, by other models, those are wanted too.

@@ -17,7 +17,7 @@ from operators.wire.schema import (
     ShedSession,
     WantedBackends,
 )
-from pipelines.schedule.cheapest_models import Choices, placed_for_least
+from pipelines.schedule.cheapest_models import ModelChoices, placed_for_least
 from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
 from serving.autoscale.machines import wanted_workers
@@ -69,7 +69,7 @@ class EpochTask:
 
     def plan(self) -> FleetPlan:
         return placed_for_least(
-            Choices(self.demands, self.instead, self.profiles, self.fleet), self.before, self.may_save
+            ModelChoices(self.demands, self.instead, self.profiles, self.fleet), self.before, self.may_save
         )
 
     def changes_models(self, plan: FleetPlan) -> bool:

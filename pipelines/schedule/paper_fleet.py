@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pipelines.query.yaml_file import read_yaml
-from pipelines.schedule.cheapest_models import Choices, cheapest_models
+from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
 from pipelines.schedule.machines import device_kinds
 from serving.autoscale.machine_file import MachineLine, machine_kinds
@@ -109,7 +109,7 @@ def simulated(path: Path, measured: Measured) -> PaperPlan:
     demands = [Demand(each.model, planned_s(each.slo_ms), each.rate, each.priority) for each in fleet.sessions]
     profiles = _profiles(fleet, measured)
     if any(each.instead for each in fleet.sessions):
-        choices = Choices(demands, [each.instead for each in fleet.sessions], profiles, Fleet(kinds))
+        choices = ModelChoices(demands, [each.instead for each in fleet.sessions], profiles, Fleet(kinds))
         demands = cheapest_models(choices)
     counts = fleet.backends if fleet.backends is not None else place(demands, profiles, Fleet(kinds)).wanted
     there = [FleetBackend(f"{kind}-{number + 1}", kind) for kind in counts for number in range(counts[kind])]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.schedule.cheapest_models import Choices, cheapest_models
+from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.paper_fleet import simulated
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet
 
@@ -18,7 +18,7 @@ PROFILES = {
 
 
 def chosen(demand: Demand, *instead: str) -> dict[str, float]:
-    found = cheapest_models(Choices([demand], [instead], PROFILES, Fleet(KINDS)))
+    found = cheapest_models(ModelChoices([demand], [instead], PROFILES, Fleet(KINDS)))
     return {each.model: each.items_per_s for each in found}
 
 
