@@ -69,6 +69,7 @@ from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
 from pipelines.run.jobs import archive, chunk_taker, chunks, live_load, parquet_output, past, pending
 from pipelines.run.replay import comparison, match
+from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import agent, duties, state_topic, worker
 from pipelines.worker.adapt import link, process, service
@@ -411,4 +412,5 @@ def test_a_worker_may_finish_before_its_container_is_killed() -> None:
     compose = (DOCS.parent / "docker-compose.yml").read_text(encoding="utf-8")
     assert "stop_grace_period: 40s" in compose
     assert "40 s for a worker" in (DOCS / "deploy.md").read_text(encoding="utf-8")
-    assert worker.STOP_TIMEOUT_S < 40
+    leaving_s = agent.HANDOVER_S + agent.SETTLE_S + worker.STOP_TIMEOUT_S + 2 * fleet_link.LEAVING_S
+    assert leaving_s < 40, "frames in work, their streams, the broker, and the scheduler, all in vain"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STOP_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 25.0
 StartAt = Literal["earliest", "latest"]
 
 
