@@ -25,7 +25,7 @@ from benchmarks.skipping_parts.replay import Answered, Detect, LookAhead, Needed
 from benchmarks.tracking_parts.recordings import MADE, Found, Moment, Street, recorded
 from benchmarks.tracking_parts.scores import Ids, score
 from datasets.street import open_street
-from operators.detect.needed.needed_stream import UNSURE
+from operators.detect.agreement import UNSURE
 from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker

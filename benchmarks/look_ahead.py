@@ -23,7 +23,7 @@ from benchmarks.run_parts.sluice_run import sluice_run
 from benchmarks.skipping import CLIPS, LEAST, MODEL, VIDEOS
 from benchmarks.tracking_parts.recordings import models
 from benchmarks.whole_parts.compared import Lines, object_agreement
-from operators.detect.needed.needed_stream import UNSURE
+from operators.detect.agreement import UNSURE
 
 ALWAYS, LIVE, AHEAD = "every frame", "live", "look-ahead"
 POLICIES: Mapping[str, tuple[str, str]] = {

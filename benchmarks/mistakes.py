@@ -28,8 +28,8 @@ from benchmarks.skipping import CLIPS, FIRST_PACE, FRAMES, LEAST, MODEL, QUICK_F
 from benchmarks.skipping_parts.recorded import answers, copies, frames
 from benchmarks.skipping_parts.replay import RULES, Rule
 from benchmarks.tracking_parts.recordings import models
+from operators.detect.agreement import UNSURE
 from operators.detect.needed.matching import matched_pairs
-from operators.detect.needed.needed_stream import UNSURE
 from operators.frames.frame import Frame, Region
 from operators.zones.geometry import overlap
 

@@ -25,7 +25,7 @@ from benchmarks.harness import Outcome, Row, run
 from benchmarks.skipping_parts.recorded import answers, frames
 from benchmarks.skipping_parts.replay import PACES, RULES, SETTINGS, replay
 from benchmarks.tracking_parts.recordings import models
-from operators.detect.needed.needed_stream import UNSURE
+from operators.detect.agreement import UNSURE
 
 VIDEOS = Path(os.environ.get("SLUICE_DATA", "../shared/data")) / "videos"
 CLIPS = {

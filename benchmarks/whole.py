@@ -48,7 +48,7 @@ from benchmarks.whole_parts.compared import Lines, attribute_agreement, object_a
 from benchmarks.whole_parts.later import begun_later
 from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
 from benchmarks.whole_parts.stabilised import stabilised
-from operators.detect.needed.needed_stream import UNSURE
+from operators.detect.agreement import UNSURE
 
 ALONE = {"specialize": False, "caches": False}
 """The recogniser's network alone answers."""

@@ -19,6 +19,13 @@ class Roles:
     """The reference network that all other models are measured against."""
     shortcuts: frozenset[str]
     """The models that are not the oracle under some name."""
+    stand_ins: frozenset[str] = frozenset()
+    """Those of them that the query does not list: they are opened only where somebody finds that worth its cost."""
+
+    @property
+    def at_once(self) -> list[str]:
+        """The models that are opened before the first frame."""
+        return [model for model in self.models if model not in self.stand_ins]
 
     @property
     def listed_shortcuts(self) -> list[str]:
@@ -26,14 +33,15 @@ class Roles:
         return [model for model in dict.fromkeys(self.models) if model in self.shortcuts]
 
     @classmethod
-    def of(cls, listed: Sequence[str], card: Callable[[str], ModelCard]) -> Roles:
+    def of(cls, listed: Sequence[str], card: Callable[[str], ModelCard], stand_ins: Sequence[str] = ()) -> Roles:
         """Choose the oracle: the first listed model of tier ``reference``, in full precision on the default engine.
 
-        Without such a model the first listed one is the oracle.
+        Without such a model the first listed one is the oracle. ``stand_ins``: variants that the query does not list.
         """
         oracle = _oracle(listed, card)
-        models = tuple(listed) if oracle in listed else (*listed, oracle)
-        return cls(models, oracle, frozenset(each for each in models if not _is_same(each, oracle)))
+        models = (*listed, *([] if oracle in listed else [oracle]), *stand_ins)
+        shortcuts = frozenset(each for each in models if not _is_same(each, oracle))
+        return cls(models, oracle, shortcuts, frozenset(stand_ins))
 
 
 def is_whole(model: str) -> bool:

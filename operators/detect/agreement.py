@@ -20,12 +20,14 @@ from serving.profiling.agreement import Agree, Shares
 
 SAME_OBJECT = 0.5
 """Least overlap (intersection over union) of two boxes of the same thing."""
+UNSURE = 0.15
+"""So far above the least confidence objects still come and go from frame to frame."""
 
 
-def same_objects(card: ModelCard, smaller: ModelCard | None = None) -> Agree:
+def same_objects(card: ModelCard, smaller: ModelCard | None = None, sure: float = 0.0) -> Agree:
     """The measure of agreement for detectors of this card, whose outputs it decodes; raises ModelError when called.
 
-    ``smaller``: the card of the other detector, where that takes smaller pictures.
+    ``smaller``: the card of the other detector, where that takes smaller pictures. ``sure``: see ``shared``.
     """
     other = smaller or card
     scale = np.tile([card.input.width / other.input.width, card.input.height / other.input.height], 2)
@@ -33,7 +35,7 @@ def same_objects(card: ModelCard, smaller: ModelCard | None = None) -> Agree:
     def agree(reference: Sequence[NDArray[Any]], found: Sequence[NDArray[Any]]) -> Shares:
         pairs = zip(decode(card, reference), decode(other, found), strict=True)
         one = partial(one_per_place, classes=card.classes)
-        return np.array([shared(one(wanted), one(_scaled(got, scale))) for wanted, got in pairs], np.float64)
+        return np.array([shared(one(wanted), one(_scaled(got, scale)), sure) for wanted, got in pairs], np.float64)
 
     return agree
 
@@ -42,18 +44,22 @@ def _scaled(found: Detections, scale: NDArray[np.float64]) -> Detections:
     return Detections((found.boxes * scale).astype(np.float32), found.scores, found.classes)
 
 
-def shared(wanted: Detections, found: Detections) -> float:
-    """Return matched objects as a share of all objects of both, 0 … 1; NaN where neither found anything.
+def shared(wanted: Detections, found: Detections, sure: float = 0.0) -> float:
+    """Return matched objects as a share of all objects of both, 0 … 1; NaN where there is nothing to compare.
 
-    Boxes are matched one to one: the highest score first takes the one it overlaps most.
+    Boxes are matched one to one: the highest score first takes the one it overlaps most. An object with a lower score
+    than ``sure`` counts only where it is matched.
     """
     if not len(wanted) and not len(found):
         return nan
     shares = np.where(found.classes[:, None] == wanted.classes, overlaps(found.boxes, wanted.boxes), 0.0)
+    rest_wanted, rest_found = wanted.scores >= sure, found.scores >= sure
     matches = 0
     for index in np.argsort(-found.scores, kind="stable"):
         best = int(shares[index].argmax()) if len(wanted) else 0
         if len(wanted) and shares[index, best] >= SAME_OBJECT:
             shares[:, best] = 0.0
+            rest_wanted[best] = rest_found[index] = False
             matches += 1
-    return matches / (len(wanted) + len(found) - matches)
+    counted = matches + int(rest_wanted.sum()) + int(rest_found.sum())
+    return matches / counted if counted else nan

@@ -42,7 +42,7 @@ class Classifier(Recogniser):
 
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
-        await load_all(self._engine, self.roles.models, self._read)
+        await load_all(self._engine, self.roles.at_once, self._read)
 
     async def said(self, model: str, output: Array) -> list[Attribute]:
         """The most probable class of each row of a model's output."""

@@ -79,7 +79,7 @@ class Looks:
         may_answer = chosen is not None and (decision.unproven or self._may_answer(stream, chosen.model))
         if chosen is not None and not (may_answer and chosen.proves_itself(call)):
             declined |= {"variant": self._barred_by(stream, chosen.model)} if call.decision.allows("variant") else {}
-            chosen = None
+            chosen, decision = None, replace(decision, variant=self._oracle_of(call)[0], why="")
         if chosen is not None and await chosen.answer(frame, regions, call):
             looks = [AuditedLook(frame, each, each.attributes[-1], None) for each in regions]
             self._auditor.asks(stream, chosen.key, looks, self._networks.recogniser.roles.oracle)

@@ -55,16 +55,18 @@ def motion_settings(spec: DetectNode) -> MotionSettings:
 
 def _audited(spec: DetectNode, environment: Environment, audits: Audits) -> Operator:
     """Chooses between several models, and skips frames."""
-    engine, planned = environment.engine, is_planned(spec)
+    engine, stand_ins = environment.engine, environment.stand_ins.get(spec.name, ())
+    planned = is_planned(spec) or bool(stand_ins)
     if spec.when == "always" and not planned:
         return detector(spec, engine)
-    from operators.detect.needed.needed_stream import UNSURE, SkipTerms
+    from operators.detect.agreement import UNSURE
+    from operators.detect.needed.needed_stream import SkipTerms
     from operators.detect.needed.operator import DetectWhenNeeded  # optical flow
 
-    roles = Roles.of(spec.model, engine.card)
+    roles = Roles.of(spec.model, engine.card, stand_ins)
     decoding = engine.card(roles.oracle).decoding
     least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
-    plain = detector(spec, engine, roles.models if planned else None)
+    plain = detector(spec, engine, roles.at_once if planned else None)
     always = _variants(spec, plain, roles, least + UNSURE, environment, audits) if planned else plain
     if spec.when == "always":
         return always

@@ -109,6 +109,8 @@ class Environment:
     """All nodes by name: galleries are enrolled as their objects are found."""
     engines: Mapping[str, Inference] = field(default_factory=dict)
     """By node, in place of ``engine``, for those that pay for their calls."""
+    stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By node, variants that may come to answer in its network's place, though the query does not list them."""
     pictures: frozenset[str] = frozenset()
     """Streams of single pictures, by id: each shows something else."""
 

@@ -21,13 +21,17 @@ from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import Measures, planner, requirements
 from pipelines.assembly.registry import Shortcuts
+from pipelines.environment import artefacts_dir
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.lanes import Lanes
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.measure.process_meter import ModelStates, ProcessMeter
+from pipelines.measure.stand_ins.planner import WithStandIns
+from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.stage_shares import Curves, unknown
+from pipelines.process.tasks import meanwhile
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
 from pipelines.query.nodes import is_planned
@@ -108,6 +112,7 @@ class Household:
     budgeted: _Budgeted
     states: ModelStates | None
     """For nodes that name no model."""
+    stand_ins: StandIns
 
     @property
     def environment(self) -> Environment:
@@ -130,13 +135,16 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
     meter = setting.meter or ProcessMeter() if requirements(wanted.dag) else None
     watching = setting.observers if meter is None else Observers([setting.observers, meter])
     engine = engine_of(wanted, watching, setting.local, setting.fleet)
-    async with _audits(wanted, setting, shortcuts) as audits, AsyncExitStack() as afterwards:
-        environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
+    stand_ins = _stand_ins(wanted, engine, setting)
+    async with _audits(wanted, setting, shortcuts, stand_ins) as audits, AsyncExitStack() as afterwards:
+        more = {"audits": audits, "clock": setting.clock, "observer": setting.observers}
+        environment = Environment.of(wanted, stand_ins.engine, stand_ins=stand_ins.by_node, **more)
         await engine.start()
         try:
             budgeted = afterwards.enter_context(_budgets(wanted, environment, engine))
             states = None if meter is None else ModelStates(meter, engine.is_placed)
-            yield Household(shortcuts, engine, budgeted, states)
+            await afterwards.enter_async_context(_looking(stand_ins, audits))
+            yield Household(shortcuts, engine, budgeted, states, stand_ins)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
@@ -149,9 +157,25 @@ async def executing(
     """The executor of these operators; models that nobody has measured are measured while the block runs."""
     states = None if house.states is None else house.states.at
     async with planner(wanted.dag, house.budgeted.measures, setting.clock, states) as plans:
-        planned = _PlannedBy(setting.planned_by(house.budgeted.within(plans)), _curves(house.engine))
+        stands_in = house.stand_ins
+        chooses = WithStandIns(plans, lambda: stands_in.chosen) if stands_in.by_node else plans
+        planned = _PlannedBy(setting.planned_by(house.budgeted.within(chooses)), _curves(house.engine))
         executor = _executor(wanted, house.environment, operators, setting, planned)
         yield Parts(executor, house.shortcuts, house.engine.hung)
+
+
+def _stand_ins(wanted: CompiledQuery, engine: QueryEngine, setting: Setting) -> StandIns:
+    return StandIns(wanted, artefacts_dir(), engine, setting.clock)
+
+
+@asynccontextmanager
+async def _looking(stand_ins: StandIns, audits: Audits | None) -> AsyncIterator[None]:
+    """Look for stand-ins while the block runs, where the query may have some."""
+    if not stand_ins.by_node or audits is None:
+        yield
+        return
+    async with meanwhile(stand_ins.run(audits.budget)):
+        yield
 
 
 @contextmanager
@@ -171,7 +195,9 @@ def _budgets(wanted: CompiledQuery, environment: Environment, engine: QueryEngin
 
 
 @asynccontextmanager
-async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Audits | None]:
+async def _audits(
+    wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts, stand_ins: StandIns
+) -> AsyncIterator[Audits | None]:
     """None where the query has no node for them."""
     query, specs = wanted.query, [node.spec for node in wanted.dag.nodes]
     rule = setting.rule or Rule(query.accuracy)
@@ -180,7 +206,8 @@ async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
         async with learning(wanted.catalogue, budget, setting.elsewhere) as found:
             yield Audits(shortcuts, rule, found, budget)
         return
-    yield Audits(shortcuts, rule, budget=budget) if any(map(_is_audited, specs)) else None
+    audited = bool(stand_ins.by_node) or any(map(_is_audited, specs))
+    yield Audits(shortcuts, rule, budget=budget) if audited else None
 
 
 async def build_executor(

@@ -42,7 +42,7 @@ def looks(spec: RecogniseNode, environment: Environment) -> Classifier | Gallery
     """The recogniser of a node, which asks whichever model a call names."""
     if spec.gallery is not None:
         return gallery_recogniser(spec, spec.gallery, environment)
-    roles = Roles.of(spec.models, environment.engine.card)
+    roles = Roles.of(spec.models, environment.engine.card, environment.stand_ins.get(spec.name, ()))
     return Classifier(environment.engine, roles, spec.attribute, min_confidence=spec.min_confidence, margin=spec.margin)
 
 

@@ -2,5 +2,6 @@
 what the networks of a process have run of late.
 
 Read in this order: ``pictures``, ``profile_models``, ``prospects``, ``exit_files``,
-``exit_places``, ``findings``, ``machine``, ``labelled_crops``, ``process_meter``.
+``exit_places``, ``findings``, ``machine``, ``labelled_crops``, ``process_meter``,
+``stand_ins``.
 """

@@ -86,9 +86,14 @@ def why_not_on_gpu() -> str | None:
     return "ONNX Runtime ran a small network on the processor" if session.get_providers()[0] == CPU else None
 
 
+def runs_on_gpu() -> bool:
+    """Whether networks are opened on a GPU from now on."""
+    return CHOICE.wanted != "cpu" and why_no_gpu() is None
+
+
 def providers(precision: Precision) -> list[ProviderOptions]:
     """Those to ask for, by preference and with their options; what the first cannot run falls to the next."""
-    if CHOICE.wanted == "cpu" or why_no_gpu() is not None:
+    if not runs_on_gpu():
         return [(CPU, {})]
     # A GPU would round what it multiplies to 10 bits unless told not to.
     wanted: list[ProviderOptions] = [(CUDA, {"use_tf32": "0"}), (CPU, {})]

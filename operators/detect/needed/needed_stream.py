@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from operators.decision import Past
+from operators.detect.agreement import UNSURE
 from operators.detect.detail.stream import StreamDetail
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.account import Account, SkipTally
@@ -19,8 +20,6 @@ NO_RUN = ""
 """The run of a stream before its first frame."""
 COMPARED = 4
 """So many audits there are for each that tells what more or less detail would have found."""
-UNSURE = 0.15
-"""So far above the least confidence objects still come and go from frame to frame."""
 
 
 @dataclass(frozen=True)

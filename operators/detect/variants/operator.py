@@ -116,7 +116,7 @@ class DetectVariants:
         barred = decision.proving
         if decision.variant in self._keys and not (decision.unproven or self._may_answer(stream, decision.variant)):
             barred |= {decision.variant}
-            decision = replace(decision, variant=self._oracle)
+            decision = replace(decision, variant=self._oracle, why="")
         return decision, {model: self._barred_by(stream, model) for model in sorted(barred)}
 
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> Sequence[Region] | None:

@@ -1,0 +1,71 @@
+"""Which nodes take stand-ins, and which variants of their networks are candidates on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipelines.query.needs import needs_of
+from pipelines.query.nodes import MOTION, DetectNode, NodeSpec, RecogniseNode, takes_frame
+from pipelines.query.query_file import Query
+from serving.catalogue.cards import Task
+from serving.catalogue.lookup import Catalogue, Entry
+from serving.common.precision import Precision
+from serving.engines.execution_device import runs_on_gpu
+from serving.errors import ModelError
+from serving.variants.contest import Contest, winner
+from serving.variants.contest import read as read_contest
+from serving.variants.profiles import installed
+from serving.variants.variant import ON, EngineName, Variant
+
+CANDIDATES: Mapping[Task, tuple[tuple[EngineName, Precision], ...]] = {
+    "classify": (("onnxruntime", "int8"), ("openvino", "bf16"), ("openvino", "int8")),
+    "detect": (("openvino", "bf16"),),
+}
+"""Ways that may cost less and say the same. Detectors in int8 cost more than in fp32, or miss what that finds."""
+
+
+def stood_in_for(spec: NodeSpec, query: Query) -> str | None:
+    """The network of a node in whose place a variant may answer unasked; None: there is none.
+
+    A name with ``@`` means that very variant, and a list is the user's choice. Who somebody is, what a day's budget
+    pays, and answers that go out before the network has ended are left to the network that the query names.
+    """
+    if query.variants != "auto" or query.learning.budget <= 0 or query.accuracy >= 1 or len(spec.models) != 1:
+        return None
+    (model,) = spec.models
+    if not isinstance(spec, DetectNode | RecogniseNode) or "@" in model or ON in model or model == MOTION:
+        return None
+    if spec.budget is not None or spec.needs is not None or needs_of(spec.models) is not None:
+        return None
+    if isinstance(spec, DetectNode):
+        return model if takes_frame(spec) and spec.detail != "auto" else None
+    return None if spec.gallery is not None or spec.endpoints or spec.releases else model
+
+
+def candidates(entry: Entry) -> tuple[Variant, ...]:
+    """The variants that this machine may run; none on a GPU, whose time processor seconds do not show."""
+    if runs_on_gpu():
+        return ()
+    pairs = CANDIDATES.get(entry.card.task, ())
+    return tuple(Variant(entry.card.name, engine, precision) for engine, precision in pairs if installed(engine))
+
+
+def listed(entry: Entry, contest: Contest | None, accuracy: float) -> tuple[str, ...]:
+    """The variants that may come to answer in a process: the winner, or all where no contest was held yet."""
+    if contest is None:
+        return tuple(each.id for each in candidates(entry))
+    won = winner(contest, accuracy)
+    return () if won is None else (won.variant,)
+
+
+def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, tuple[Entry, Contest | None]]:
+    """The networks of a query that may have stand-ins, with their entries and the contests that were held here."""
+    found: dict[str, tuple[Entry, Contest | None]] = {}
+    for model in dict.fromkeys(filter(None, (stood_in_for(spec, query) for spec in query.nodes))):
+        try:
+            entry = known.find(model)
+        except ModelError:
+            continue  # said where the query is checked
+        found[model] = entry, read_contest(entry, artefacts_dir)
+    return found

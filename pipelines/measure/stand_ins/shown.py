@@ -1,0 +1,110 @@
+"""An engine that keeps some of what networks are shown, and adds up what they take: for contests among their variants.
+
+Bounded: ``MOST_ITEMS`` and ``MOST_BYTES`` for each network; they are dropped once its contest was held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.inference import Inference
+from serving.catalogue.cards import ModelCard
+from serving.engines.exits import RowPolicy
+from serving.graphs.surgery.sizes import Size
+from serving.scheduling.requests import Urgency
+
+MOST_ITEMS = 128
+LEAST_ITEMS = 16
+MOST_BYTES = 12 << 20
+
+
+class ShownItems:
+    """Some of what one network was shown by the streams of a query, and what it took."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.taken_s = 0.0
+        """Processor seconds of its looks at frames, with exits or without."""
+        self.item_s: float | None = None
+        """Processor seconds of one item of late."""
+        self.items: list[NDArray[Any]] = []
+        """One each of some batches, drawn from all that there were; all of one shape."""
+        self._rng, self._batches, self._keeps = rng, 0, True
+
+    def ran(self, batch: NDArray[Any], item_s: float | None) -> None:
+        """Take a batch that has run."""
+        if item_s is not None:
+            self.item_s, self.taken_s = item_s, self.taken_s + item_s * len(batch)
+        if self._keeps and len(batch):
+            self._draw(batch)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether enough items are kept for a contest."""
+        return len(self.items) >= LEAST_ITEMS
+
+    def forget(self) -> None:
+        """Keep no more items."""
+        self.items, self._keeps = [], False
+
+    def _draw(self, batch: NDArray[Any]) -> None:
+        if self.items and self.items[0].shape != batch.shape[1:]:
+            return  # another shape of pictures
+        self._batches += 1
+        small = batch.dtype if batch.dtype.itemsize <= 2 else np.dtype(np.float16)
+        room = min(MOST_ITEMS, MOST_BYTES // (batch[0].size * small.itemsize))
+        place = self._rng.randrange(self._batches)
+        if len(self.items) < room:
+            self.items.append(batch[self._rng.randrange(len(batch))].astype(small))
+        elif place < room:
+            self.items[place] = batch[self._rng.randrange(len(batch))].astype(small)
+
+
+class Watched:
+    """An ``Inference`` that notes the use of some networks."""
+
+    def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random) -> None:
+        self._engine = engine
+        self.uses = {model: ShownItems(rng) for model in models}
+        self._of = {model: model for model in self.uses}
+        """The network, by the names under which it is run."""
+
+    def card(self, model: str) -> ModelCard:
+        return self._engine.card(model)
+
+    def place_of(self, model: str) -> str:
+        return self._engine.place_of(model)
+
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        return await self._engine.fitted(model, width, height, detail)
+
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        name = self._engine.add_cuts(model, cuts)
+        if model in self._of:
+            self._of[name] = model
+        return name
+
+    async def load(self, model: str) -> float:
+        return await self._engine.load(model)
+
+    async def infer(
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
+    ) -> list[NDArray[Any]]:
+        """See ``Inference``; what runs in the background is not counted."""
+        outputs = await self._engine.infer(model, batch, urgency, early, policy)
+        if not urgency.background and (name := self._of.get(model)) is not None:
+            self.uses[name].ran(batch, self._engine.processor_s(model))
+        return outputs
+
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        return self._engine.processor_s(model, shape)

@@ -1,0 +1,94 @@
+"""A plain name means the network; whoever says more than that gets what was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.measure.stand_ins import roles
+from pipelines.measure.stand_ins.roles import candidates, listed, stood_in_for
+from pipelines.query.query_file import Query
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.variants.contest import Contender, Contest, machine
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query
+
+YOLOX = DETECT | {"model": "yolox-nano"}
+
+
+def network(node: dict[str, Any], **keys: Any) -> str | None:
+    nodes = [node] if node["name"] == "detect" else [DETECT, TRACK, node]
+    wanted = query(*nodes, **keys)
+    return stood_in_for(wanted.nodes[-1], wanted)
+
+
+def test_a_plain_name_may_be_stood_in_for() -> None:
+    assert (network(TYPE), network(YOLOX)) == ("vehicle-type", "yolox-nano")
+    assert network(TYPE | {"answer": "look"}) == "vehicle-type"
+    assert network(YOLOX | {"when": "needed"}) == "yolox-nano"
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        TYPE | {"model": "vehicle-type@onnxruntime-fp32"},
+        TYPE | {"model": ["vehicle-type", "vehicle-type-compact"]},
+        TYPE | {"model": "vehicle-type on gpu"},
+        TYPE | {"model": {"task": "vehicle-type"}},
+        TYPE | {"model": "sface", "gallery": "people"},
+        TYPE | {"caches": "release"},
+        TYPE | {"budget": {"per_day": "500 calls"}},
+        DETECT,
+        YOLOX | {"detail": "auto"},
+    ],
+)
+def test_who_says_more_gets_that(node: dict[str, Any]) -> None:
+    assert network(node) is None
+
+
+@pytest.mark.parametrize("keys", [{"variants": False}, {"learning": {"budget": 0}}, {"accuracy": 1}])
+def test_a_query_can_forbid_it(keys: dict[str, Any]) -> None:
+    assert network(TYPE, **keys) is None
+
+
+def test_a_query_file_says_off(tmp_path: Any) -> None:
+    from pipelines.query.query_file import load_query
+    from tests.pipelines.queries import write
+
+    text = """
+        version: 1
+        name: test
+        slo_ms: 250
+        variants: {}
+        nodes: [{{name: detect, task: detect, model: motion}}]
+    """
+    assert load_query(write(tmp_path / "q.yaml", text.format("off"))).variants is False
+    assert load_query(write(tmp_path / "q.yaml", text.format("auto"))).variants == "auto"
+    with pytest.raises(Exception, match="variants"):
+        load_query(write(tmp_path / "q.yaml", text.format("sometimes")))
+
+
+def test_candidates_are_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Catalogue([SHIPPED]).find("vehicle-type")
+    monkeypatch.setattr(roles, "installed", lambda engine: engine == "onnxruntime")
+    assert [each.id for each in candidates(entry)] == ["vehicle-type@onnxruntime-int8"]
+    monkeypatch.setattr(roles, "installed", lambda engine: True)
+    assert len(candidates(entry)) == 3
+    monkeypatch.setattr(roles, "runs_on_gpu", lambda: True)
+    assert candidates(entry) == ()
+
+
+def test_after_a_contest_the_winner_alone_is_listed() -> None:
+    entry = Catalogue([SHIPPED]).find("vehicle-type")
+    won = Contender(variant="vehicle-type@openvino-bf16", processor_s=0.5, agreement=1.0)
+    held = Contest(
+        identity="", fingerprints=machine(), processor_s=1.0, items=64, contenders=(won,), measured_at="2026"
+    )
+    assert listed(entry, held, 0.9) == (won.variant,)
+    lost = Contest(identity="", fingerprints={}, processor_s=0.5, items=64, contenders=(won,), measured_at="2026")
+    assert listed(entry, lost, 0.9) == ()
+    assert listed(entry, None, 0.9) == tuple(each.id for each in candidates(entry))
+
+
+def test_the_default_is_on() -> None:
+    assert Query.model_validate({"version": 1, "name": "a", "slo_ms": 9, "nodes": [DETECT]}).variants == "auto"

@@ -1,0 +1,85 @@
+"""Some of what networks are shown is kept, in one shape and bounded, and what they take is added up."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.testing import FakeEngine, card_of, scores
+from pipelines.measure.stand_ins import shown
+from pipelines.measure.stand_ins.shown import LEAST_ITEMS, MOST_BYTES, MOST_ITEMS, ShownItems, Watched
+from serving.scheduling.requests import BACKGROUND, Urgency
+
+FRAME = Urgency(1e9)
+
+
+def says_blue(batch: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    return [scores(["blue"] * len(batch))]
+
+
+def watched() -> tuple[Watched, FakeEngine]:
+    engine = FakeEngine(net=(card_of("net"), says_blue), other=(card_of("other"), says_blue))
+    engine.costs_s["net"] = 0.5
+    return Watched(engine, ["net"], random.Random(0)), engine
+
+
+def batch(count: int = 1, value: float = 0.0, size: int = 4) -> NDArray[np.float32]:
+    return np.full((count, 3, size, size), value, np.float32)
+
+
+async def test_looks_at_frames_are_added_up_with_exits_and_without() -> None:
+    engine, below = watched()
+    await engine.infer("net", batch(3), FRAME)
+    cut = engine.add_cuts("net", ["tensor"])
+    below.costs_s[cut] = 0.25
+    below._cuts.clear()
+    await engine.infer(cut, batch(2), FRAME)
+    await engine.infer("net", batch(5), BACKGROUND)
+    await engine.infer("other", batch(5), FRAME)
+    use = engine.uses["net"]
+    assert (use.taken_s, use.item_s, len(use.items)) == (2.0, 0.25, 2)
+
+
+def test_items_are_drawn_from_all_batches_and_bounded() -> None:
+    use = ShownItems(random.Random(1))
+    for number in range(10 * MOST_ITEMS):
+        assert use.is_shown == (number >= LEAST_ITEMS)
+        use.ran(batch(2, number), None)
+    values = {float(item.max()) for item in use.items}
+    assert len(use.items) == MOST_ITEMS
+    assert max(values) > 9 * MOST_ITEMS
+    assert min(values) < 2 * MOST_ITEMS
+    assert {item.dtype for item in use.items} == {np.dtype(np.float16)}
+    assert use.taken_s == 0.0
+
+
+def test_large_pictures_are_bounded_by_their_bytes(monkeypatch: object) -> None:
+    use = ShownItems(random.Random(1))
+    for _ in range(200):
+        use.ran(batch(1, size=512), None)
+    assert sum(item.nbytes for item in use.items) <= MOST_BYTES
+    assert len(use.items) == MOST_BYTES // (3 * 512 * 512 * 2)
+    huge = ShownItems(random.Random(1))
+    huge.ran(batch(1, size=2048), None)
+    assert not huge.items
+    assert not huge.is_shown
+
+
+def test_pictures_of_another_shape_are_left_out() -> None:
+    use = ShownItems(random.Random(1))
+    use.ran(batch(1), None)
+    use.ran(batch(1, size=8), None)
+    assert [item.shape for item in use.items] == [(3, 4, 4)]
+
+
+def test_bytes_stay_bytes_and_nothing_is_kept_after_the_contest() -> None:
+    use = ShownItems(random.Random(1))
+    use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
+    assert use.items[0].dtype == np.uint8
+    use.forget()
+    use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
+    assert use.items == []
+    assert use.taken_s == 0.2
+    assert shown.MOST_ITEMS == 128

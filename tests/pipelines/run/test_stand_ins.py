@@ -1,0 +1,81 @@
+"""A query that names a network and no variant, on a machine that knows a cheaper one: real networks on a real clip."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipelines.environment import catalogue
+from pipelines.measure.stand_ins import stand_ins
+from pipelines.query.compiled import compiled
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
+from pipelines.settings import cache_dir
+from serving.variants.artefacts import Calibration, build, folder, identity
+from serving.variants.contest import FILE, Contender, Contest, machine, store
+from serving.variants.variant import parse
+from tests.pipelines.queries import query
+
+MODEL, INT8 = "vehicle-type", "vehicle-type@onnxruntime-int8"
+DETECT = {"name": "detect", "task": "detect", "model": "motion"}
+TYPE = {"name": "type", "task": "recognise", "input": "detect", "model": MODEL, "specialize": False}
+
+
+@pytest.fixture
+def _known_here(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A contest was held on this machine, and looking for its winner costs no time."""
+    cache, entry = cache_dir(), catalogue([]).find(MODEL)
+    assert cache is not None
+    pictures = np.random.default_rng(0).normal(size=(8, *entry.card.input.item_shape)).astype(np.float32)
+    build(entry, parse(INT8), cache, Calibration(pictures, "a" * 64))
+    won = Contender(
+        variant=INT8, identity=identity(entry, parse(INT8), cache), processor_s=0.1, load_s=0.0, agreement=1.0
+    )
+    held = Contest(
+        identity=entry.card.identity,
+        fingerprints=machine(),
+        processor_s=1.0,
+        items=64,
+        contenders=(won,),
+        measured_at="2026",
+    )
+    store(held, entry, cache)
+    monkeypatch.setattr(stand_ins, "LOOK_S", 0.02)
+    monkeypatch.setattr(stand_ins, "LEAST_S", 0.0)
+    yield
+    (folder(cache, entry) / FILE).unlink()
+
+
+def answers(out: Path, clip: Path, **keys: Any) -> tuple[Counter[str], list[dict[str, Any]]]:
+    """Who gave the answers, and the plans of the frames."""
+    streams = [{"id": "park", "uri": str(clip)}]
+    wanted = query(DETECT, TYPE, streams=streams, accuracy=0.2, learning={"budget": "100%"}, slo_ms=60_000, **keys)
+    run_query(compiled(wanted, catalogue([])), Outputs(str(out)))
+    results = [json.loads(line) for line in out.read_text().splitlines()]
+    given = [said for each in results for found in each["objects"] for said in found["attributes"]]
+    by = Counter(f"{said['provenance']} {said['model'].get('variant', '')}".strip() for said in given)
+    return by, [each["plan"]["nodes"]["type"] for each in results]
+
+
+@pytest.mark.usefixtures("_known_here")
+def test_it_answers_once_the_stream_has_proven_it_and_says_why(tmp_path: Path, data_dir: Path) -> None:
+    by, plans = answers(tmp_path / "on.jsonl", data_dir / "videos" / "car-detection.mp4")
+    assert by.keys() == {"oracle", "variant onnxruntime-int8"}
+    chosen = [plan for plan in plans if plan["variant"] == INT8]
+    assert chosen
+    assert chosen[-1]["why"].startswith("it stands in for vehicle-type: 100.00 ms of a processor for one item")
+    waiting = [plan for plan in plans if "variant" in plan.get("declined", {})]
+    assert {plan["variant"] for plan in waiting} == {MODEL}
+    assert waiting[0]["declined"]["variant"] == "it has yet to prove itself on this stream"
+
+
+@pytest.mark.usefixtures("_known_here")
+def test_a_query_that_forbids_it_gets_the_network_that_it_names(tmp_path: Path, data_dir: Path) -> None:
+    by, plans = answers(tmp_path / "off.jsonl", data_dir / "videos" / "car-detection.mp4", variants=False)
+    assert by.keys() == {"oracle"}
+    assert {plan["variant"] for plan in plans} == {MODEL}
