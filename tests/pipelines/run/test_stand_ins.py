@@ -10,12 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipelines.environment import catalogue
+from cache_adapt.audit.state import Rule
+from learning.budget import unlimited
+from operators.base import Call, ask, make_ready
+from operators.decision import Decision
+from operators.frames.frame import Box, Region
+from operators.testing import make_frame, so_far
+from pipelines.assembly.environment import Audits, Environment
+from pipelines.assembly.node import node
+from pipelines.assembly.registry import Shortcuts
+from pipelines.environment import artefacts_dir, backend, catalogue
 from pipelines.measure.stand_ins import stand_ins
+from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.query.compiled import compiled
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from pipelines.settings import cache_dir
+from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import Calibration, build, folder, identity
 from serving.variants.contest import FILE, Contender, Contest, machine, store
 from serving.variants.variant import parse
@@ -58,20 +69,35 @@ def answers(out: Path, clip: Path, **keys: Any) -> tuple[Counter[str], list[dict
     run_query(compiled(wanted, catalogue([])), Outputs(str(out)))
     results = [json.loads(line) for line in out.read_text().splitlines()]
     given = [said for each in results for found in each["objects"] for said in found["attributes"]]
-    by = Counter(f"{said['provenance']} {said['model'].get('variant', '')}".strip() for said in given)
+    by = Counter(f"{said['provenance']} {said['model'].get('variant') or ''}".strip() for said in given)
     return by, [each["plan"]["nodes"]["type"] for each in results]
 
 
 @pytest.mark.usefixtures("_known_here")
-def test_it_answers_once_the_stream_has_proven_it_and_says_why(tmp_path: Path, data_dir: Path) -> None:
-    by, plans = answers(tmp_path / "on.jsonl", data_dir / "videos" / "car-detection.mp4")
-    assert by.keys() == {"oracle", "variant onnxruntime-int8"}
-    chosen = [plan for plan in plans if plan["variant"] == INT8]
-    assert chosen
-    assert chosen[-1]["why"].startswith("it stands in for vehicle-type: 100.00 ms of a processor for one item")
-    waiting = [plan for plan in plans if "variant" in plan.get("declined", {})]
-    assert {plan["variant"] for plan in waiting} == {MODEL}
-    assert waiting[0]["declined"]["variant"] == "it has yet to prove itself on this stream"
+async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_has_proven_it() -> None:
+    wanted = compiled(query(DETECT, TYPE), catalogue([]))
+    engine, shortcuts = backend(wanted.catalogue), Shortcuts("test")
+    await engine.start()
+    try:
+        audits = Audits(shortcuts, Rule(0.2), budget=unlimited())
+        chosen = StandIns(wanted, artefacts_dir(), engine)
+        assert chosen.by_node == {"type": (INT8,)}
+        operator = node(wanted.query.nodes[1], Environment(chosen.engine, audits, stand_ins=chosen.by_node))
+        await make_ready(operator)
+        assert not engine.is_loaded(INT8)
+        said = list[tuple[str, str | None, str | None]]()
+        for seq in range(60):
+            region = Region(id=1, node="detect", box=Box(0.2, 0.2, 0.8, 0.8), label="moving", confidence=0.9)
+            call = Call(Decision(INT8, why="it stands in"), Urgency(1e9))
+            answer = await ask(operator, make_frame(seq, seq / 5, stream="park"), [region], call)
+            assert answer.decision is not None
+            said.append((region.attributes[-1].provenance, answer.decision.variant, answer.declined.get("variant")))
+            shortcuts.nodes["type"].published(so_far("park"))
+            await shortcuts.nodes["type"].close(10.0)
+        assert said[0] == ("oracle", MODEL, "it has yet to prove itself on this stream")
+        assert said[-1] == ("variant", INT8, None)
+    finally:
+        await engine.stop()
 
 
 @pytest.mark.usefixtures("_known_here")
