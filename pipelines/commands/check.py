@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue, measured
+from pipelines.environment import artefacts_dir, catalogue, measured
 from pipelines.measure.prospects import demanding, exits_used, hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
@@ -45,12 +45,21 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
         doubts += [
             f"{node}: {why}" for found in (prospects, exits_used(query_read, known)) for node, why in found.items()
         ]
-    planned = _planned(examined, known)
+    planned, stand_ins = _planned(examined, known), _stand_ins(examined, known)
     doubts += planned.doubts
     if as_json:
-        say(json.dumps({**_as_json(examined, doubts), **planned.as_json}, indent=2))
+        say(json.dumps({**_as_json(examined, doubts), "stand_ins": stand_ins, **planned.as_json}, indent=2))
         ctx.exit(2 if examined.problems else 0)
-    say("\n".join([_summary(*examined.require()), *planned.lines, *(f"  look at  {doubt}" for doubt in doubts)]))
+    lines = [*planned.lines, *(f"  {line}" for line in stand_ins), *(f"  look at  {doubt}" for doubt in doubts)]
+    say("\n".join([_summary(*examined.require()), *lines]))
+
+
+def _stand_ins(examined: Examined, known: Catalogue) -> list[str]:
+    if examined.problems:
+        return []
+    from pipelines.measure.stand_ins.roles import prospects  # runtimes, which a query with problems does without
+
+    return prospects(examined.require()[0], known, artefacts_dir())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.precision import Precision
 from serving.engines.execution_device import runs_on_gpu
 from serving.errors import ModelError
-from serving.variants.contest import Contest, winner
+from serving.variants.contest import PAYS, Contest, in_words, winner
 from serving.variants.contest import read as read_contest
 from serving.variants.profiles import installed
 from serving.variants.variant import ON, EngineName, Variant
@@ -69,3 +69,17 @@ def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, t
             continue  # said where the query is checked
         found[model] = entry, read_contest(entry, artefacts_dir)
     return found
+
+
+def prospects(query: Query, known: Catalogue, artefacts_dir: Path) -> list[str]:
+    """A line for each network of a query that may have a stand-in on this machine: which, and why."""
+    said = []
+    for model, (entry, contest) in contests(query, known, artefacts_dir).items():
+        won = None if contest is None else winner(contest, query.accuracy)
+        if contest is not None and won is not None:
+            said.append(f"{won.variant} is tried on every stream: {in_words(contest, won)}")
+        elif contest is not None and contest.contenders:
+            said.append(f"{model} has no stand-in: no variant that agrees takes {PAYS:g} of its processor time or less")
+        elif contest is None and candidates(entry):
+            said.append(f"{model}: its variants are compared once it has run for long")
+    return said

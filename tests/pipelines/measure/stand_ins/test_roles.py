@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.measure.stand_ins import roles
-from pipelines.measure.stand_ins.roles import candidates, listed, stood_in_for
+from pipelines.measure.stand_ins.roles import candidates, listed, prospects, stood_in_for
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.variants.contest import Contender, Contest, machine
+from serving.variants.contest import Contender, Contest, machine, store
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
 YOLOX = DETECT | {"model": "yolox-nano"}
@@ -88,6 +89,33 @@ def test_after_a_contest_the_winner_alone_is_listed() -> None:
     lost = Contest(identity="", fingerprints={}, processor_s=0.5, items=64, contenders=(won,), measured_at="2026")
     assert listed(entry, lost, 0.9) == ()
     assert listed(entry, None, 0.9) == tuple(each.id for each in candidates(entry))
+
+
+def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roles, "installed", lambda engine: engine == "openvino")
+    known, wanted = Catalogue([SHIPPED]), query(DETECT, TRACK, TYPE)
+    assert prospects(wanted, known, tmp_path) == ["vehicle-type: its variants are compared once it has run for long"]
+    entry, bf16 = known.find("vehicle-type"), "vehicle-type@openvino-bf16"
+    for processor_s, said in (
+        (0.5, f"{bf16} is tried on every stream: it stands in for vehicle-type: 500.00 ms"),
+        (0.9, "vehicle-type has no stand-in: no variant that agrees takes 0.85 of its processor time or less"),
+    ):
+        one = Contender(variant=bf16, identity=entry.card.identity, processor_s=processor_s, agreement=1.0)
+        held = Contest(
+            identity=entry.card.identity,
+            fingerprints=machine(),
+            processor_s=1.0,
+            items=64,
+            contenders=(one,),
+            measured_at="2026",
+        )
+        store(held, entry, tmp_path)
+        (line,) = prospects(wanted, known, tmp_path)
+        assert line.startswith(said)
+    assert prospects(query(DETECT, TRACK, TYPE, variants=False), known, tmp_path) == []
+    monkeypatch.setattr(roles, "installed", lambda engine: False)
+    (tmp_path / "none").mkdir()
+    assert prospects(wanted, known, tmp_path / "none") == []
 
 
 def test_the_default_is_on() -> None:
