@@ -40,15 +40,15 @@ from serving.variants.contest import store
 
 CROPS = VIDEOS.parent / "crops" / "vietnam_cctv.zip"
 MODES = ("off", "auto")
-LONG, SHORT, ROUNDS = 3000, 150, 3
+LONG, SHORT, ROUNDS = 1500, 150, 2
 LONGEST_S = 400.0
 ITEMS = {"vehicle-type": 128, "yolox-nano": 28}
 DETECTOR_SIZE = (256, 416)
-RECOGNISE = [
+RECOGNISE: Sequence[Mapping[str, Any]] = [
     {"name": "detect", "task": "detect", "model": "motion"},
     {"name": "type", "task": "recognise", "input": "detect", "model": "vehicle-type"},
 ]
-DETECT = [
+DETECT: Sequence[Mapping[str, Any]] = [
     {"name": "detect", "task": "detect", "model": "yolox-nano", "labels": ["person", "bicycle", "car"]},
     {"name": "track", "task": "track", "input": "detect"},
 ]
@@ -78,7 +78,8 @@ def shown(known: Catalogue, model: str) -> Iterator[NDArray[np.float16]]:
             names = [name for name in crops.namelist() if name.endswith((".jpg", ".png"))]
             for place in np.random.default_rng(0).permutation(len(names)):
                 picture = cv2.imdecode(np.frombuffer(crops.read(names[place]), np.uint8), cv2.IMREAD_COLOR)
-                yield batch(card, [picture])[0][0].astype(np.float16)
+                assert picture is not None
+                yield batch(card, [np.asarray(picture, np.uint8)])[0][0].astype(np.float16)
         return
     fitted = card.model_copy(update={"height": DETECTOR_SIZE[0], "width": DETECTOR_SIZE[1]})
     clip = VIDEOS / SCENES["crossing, yolox-nano on every frame"][0]
