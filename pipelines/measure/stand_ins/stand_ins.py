@@ -36,7 +36,7 @@ CONTEST_S = 6.0
 """Processor seconds of a contest, as far as is known before one."""
 PROOF = 2.0
 """A stand-in costs so many times its opening until it has proven itself: its looks in the shadow are paid too."""
-LEAST_S = 0.2
+LEAST_S = 2.0
 """The least that opening one and proving it costs."""
 MOST_FAILURES = 5
 """Contests that may come to nothing in a process: a variant may end every one that it is in."""

@@ -60,14 +60,14 @@ async def test_a_node_of_looks_without_shortcuts_is_not_registered(
     closed: list[str], change: dict[str, str], off: dict[str, bool], budget: str | int
 ) -> None:
     """Without a budget nothing would ever prove exits, or stand-ins."""
-    wanted = query(DETECT, TRACK, TYPE | change | off, learning={"budget": budget}, variants=False)
+    wanted = query(DETECT, TRACK, TYPE | change | off, learning={"budget": budget})
     async with assembled(compiled(wanted, catalogue([])), Setting()) as parts:
         assert parts.shortcuts.nodes == {}
     assert closed == ["engine"]
 
 
 async def test_a_node_of_looks_may_come_to_have_a_stand_in(closed: list[str]) -> None:
-    wanted = query(DETECT, TRACK, TYPE | OFF | {"answer": "look"})
+    wanted = query(DETECT, TRACK, TYPE | OFF | {"answer": "look"}, variants="auto")
     async with assembled(compiled(wanted, catalogue([])), Setting()) as parts:
         assert list(parts.shortcuts.nodes) == ["type"]
 

@@ -75,7 +75,7 @@ def answers(out: Path, clip: Path, **keys: Any) -> tuple[Counter[str], list[dict
 
 @pytest.mark.usefixtures("_known_here")
 async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_has_proven_it() -> None:
-    wanted = compiled(query(DETECT, TYPE), catalogue([]))
+    wanted = compiled(query(DETECT, TYPE, variants="auto"), catalogue([]))
     engine, shortcuts = backend(wanted.catalogue), Shortcuts("test")
     await engine.start()
     try:

@@ -19,7 +19,7 @@ YOLOX = DETECT | {"model": "yolox-nano"}
 
 def network(node: dict[str, Any], **keys: Any) -> str | None:
     nodes = [node] if node["name"] == "detect" else [DETECT, TRACK, node]
-    wanted = query(*nodes, **keys)
+    wanted = query(*nodes, **{"variants": "auto", **keys})
     return stood_in_for(wanted.nodes[-1], wanted)
 
 
@@ -93,7 +93,7 @@ def test_after_a_contest_the_winner_alone_is_listed() -> None:
 
 def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roles, "installed", lambda engine: engine == "openvino")
-    known, wanted = Catalogue([SHIPPED]), query(DETECT, TRACK, TYPE)
+    known, wanted = Catalogue([SHIPPED]), query(DETECT, TRACK, TYPE, variants="auto")
     assert prospects(wanted, known, tmp_path) == ["vehicle-type: its variants are compared once it has run for long"]
     entry, bf16 = known.find("vehicle-type"), "vehicle-type@openvino-bf16"
     for processor_s, said in (
@@ -118,5 +118,5 @@ def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert prospects(wanted, known, tmp_path / "none") == []
 
 
-def test_the_default_is_on() -> None:
-    assert Query.model_validate({"version": 1, "name": "a", "slo_ms": 9, "nodes": [DETECT]}).variants == "auto"
+def test_nobody_who_does_not_ask_gets_one() -> None:
+    assert Query.model_validate({"version": 1, "name": "a", "slo_ms": 9, "nodes": [DETECT]}).variants is False

@@ -85,7 +85,7 @@ class Bench:
         known = {name.replace("-", "_"): (card_of(MODEL), says) for name in (MODEL, INT8, BF16)}
         self.engine = FakeEngine(**known)
         self.engine.costs_s[MODEL] = 0.1
-        wanted = compiled(query(DETECT, COLOUR), catalogue([]))
+        wanted = compiled(query(DETECT, COLOUR, variants="auto"), catalogue([]))
         self.stand_ins = StandIns(wanted, self.cache, self.engine, self.clock)
         self.budget = Budget(self.share, lambda: self.used_s)
 
