@@ -170,7 +170,7 @@ async def test_what_was_found_before_is_not_measured_again(bench: Opened, monkey
         assert here.stand_ins.by_node == {"colour": (BF16,)}
         await here.looks(3)
         assert (here.chosen, here.engine.loaded) == ({}, [])  # a short run opens nothing
-        await here.takes(1.0)
+        await here.takes(4.1)
         await here.looks()
         assert here.chosen == {"colour": BF16}
     assert here.held == 0
