@@ -144,7 +144,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 def _summary(query: Query, dag: Dag) -> str:
     rows = [("stream", stream.id, _source(stream)) for stream in query.streams]
-    rows += [(node.spec.task, node.name, f"{node.source or 'frame'} → {_first(node.models)}") for node in dag.nodes]
+    rows += [(node.spec.task, node.name, f"{node.spec.input or 'frame'} → {_first(node.models)}") for node in dag.nodes]
     rows += [("mask", ", ".join(mask.streams), _mask(mask, query.streams)) for mask in query.masks]
     rows += [("zone", zone.name, f"{_about(zone)}, {len(zone.polygon)} corners") for zone in query.zones]
     rows += [("line", line.name, f"{_about(line)}, {len(line.points)} points") for line in query.lines]
