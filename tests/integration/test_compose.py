@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,7 +21,6 @@ from pipelines.kafka.topics import FramesTopic
 from pipelines.observe.forward.sinks_file import load_sinks
 from tests.commands import accepted
 from tests.real.broker import VERSION, KafkaBroker
-from tests.real.command import sluice
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
 from tests.real.ports import free_port
@@ -67,33 +65,20 @@ def test_the_services_run_together_until_watch_prints_and_end_in_order(
         "0.0.0.0:8001": f"0.0.0.0:{free_port()}",
         "0.0.0.0:8471": f"0.0.0.0:{(wanted := free_port())}",
     }
-    (archive := tmp_path / "recordings").mkdir()
-    shutil.copy(clip, archive)
     stand_ins = ["broker", "camera"]
-    given = {"SLUICE_SERVE_SECRET": "sixteen characters", "SLUICE_ARCHIVE": str(archive)}
-    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve", "schedule", "archive"], given) as composition:
+    given = {"SLUICE_SERVE_SECRET": "sixteen characters"}
+    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve", "schedule"], given) as composition:
         composition.up()
         until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
-        for name in ("capture", "worker", "adapt", "serve", "backend", "schedule", "worker-archive", "watch"):
+        for name in ("capture", "worker", "adapt", "serve", "backend", "schedule", "watch"):
             until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
         assert "failed" not in composition.output("watch")
         until(lambda: '"stream":"street"' in first_line_of_the_page(port), "the street on the page")
         until(lambda: backends_wanted(wanted) == 0, "the plan: nobody asks the backend")
-        submit("night.parquet", archive, broker)
-        results = tmp_path / "volumes" / "sluice" / "jobs" / "night.parquet"
-        until(results.is_dir, "a worker that takes the recording")  # and goes on once live frames are in time
-        assert not list(results.glob("*.error"))
-        ended = "topics", "capture", "worker", "adapt", "serve", "backend", "schedule", "worker-archive", "watch"
+        ended = "topics", "capture", "worker", "adapt", "serve", "backend", "schedule", "watch"
         statuses = composition.down()
         outputs = {name: composition.output(name) for name in statuses}
         assert statuses == dict.fromkeys(ended, 0), outputs
-
-
-def submit(job: str, archive: Path, broker: KafkaBroker) -> None:
-    query = ROOT / "examples" / "vehicles.yaml"
-    options = ("--archive", archive, "--out", job, "--broker", f"kafka://{broker.bootstrap}")
-    said = sluice("submit", query, "--source", f"{archive}/*.mp4", *options)
-    assert said.returncode == 0, said.stderr
 
 
 def backends_wanted(port: int) -> int | None:
