@@ -103,13 +103,15 @@ async def test_queries_with_one_model_at_a_backend_share_its_batches(tmp_path: P
             pictures = [np.zeros((64, 64, 3), np.uint8)]
             long, _ = await prepared(first.card("vehicle-type on gpu").input, 16 * pictures)
             short, _ = await prepared(first.card("street-kind on gpu").input, pictures)
-            before = await batches(backend.http, "street-kind")
-            urgency = Urgency(math.inf)
-            busy = asyncio.create_task(first.infer("vehicle-type on gpu", long, urgency))
-            await asyncio.sleep(0.02)
-            asked = [engine.infer("street-kind on gpu", short, urgency) for engine in engines for _ in range(4)]
-            await asyncio.gather(busy, *asked)
-            assert await batches(backend.http, "street-kind") - before < len(asked) / 2
+            urgency, shared = Urgency(math.inf), False
+            for _ in range(5):  # on a machine that stands still they may come one after the other
+                before = await batches(backend.http, "street-kind")
+                busy = asyncio.create_task(first.infer("vehicle-type on gpu", long, urgency))
+                await asyncio.sleep(0.02)
+                asked = [engine.infer("street-kind on gpu", short, urgency) for engine in engines for _ in range(4)]
+                await asyncio.gather(busy, *asked)
+                shared = shared or await batches(backend.http, "street-kind") - before < len(asked) / 2
+            assert shared
         finally:
             for engine in engines:
                 await engine.stop()

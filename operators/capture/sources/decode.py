@@ -165,9 +165,9 @@ class VideoReader:
         elif not promised and self._ended_early():
             notes.append(f"it ended at {self._read_s:.1f} s of the {self.duration_s:.1f} s its header promises")
         if self._undecodable:
-            notes.append(f"{self._undecodable} packets were undecodable")
+            notes.append(f"packets that could not be decoded: {self._undecodable}")
         if self._damaged:
-            notes.append(f"{self._damaged} frames were damaged")
+            notes.append(f"damaged frames: {self._damaged}")
         return "; ".join(notes) or None
 
     def close(self) -> None:
