@@ -110,10 +110,11 @@ def variables(page: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def code() -> str:
-    """All Python files of the project."""
+    """All Python files of the project, and the variables of Compose."""
     folders = ("pipelines", "operators", "serving", "datasets", "specialization", "learning", "tests")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
-    return "\n".join(map(text, files))
+    compose = re.findall(r"\$\{(SLUICE_[A-Z_]+)", text(ROOT / "docker-compose.yml"))
+    return "\n".join([*map(text, files), *(f'"{name}"' for name in compose)])
 
 
 @pytest.mark.parametrize(("page", "variable"), each(variables))

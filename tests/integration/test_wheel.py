@@ -153,7 +153,7 @@ def test_a_program_imports_it_with_its_types(installed: Installed) -> None:
         (["topics", "create"], "kafka"),
         (["capture", QUERY, "--broker", "kafka://127.0.0.1:1"], "kafka"),
         (["worker", QUERY, "--broker", "kafka://127.0.0.1:1"], "kafka"),
-        (["serve", "--broker", "kafka://127.0.0.1:1"], "kafka"),
+        (["serve", "--broker", "kafka://127.0.0.1:1"], "serve"),
         (["run", QUERY, "--serve"], "serve"),
         (["run", QUERY, "--forward", "webhook.yaml"], "serve"),
         (["run", QUERY, "--forward", "mqtt.yaml"], "mqtt"),

@@ -130,7 +130,7 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ":2: name: 'Vehicles' should be 1 to 50 small letters, digits or '-'",
         ":3: slo_ms: 'fast' should be a valid number, unable to parse string as a number",
         ":4: acuracy: unknown key; did you mean 'accuracy'? allowed: version, name, slo_ms, priority, "
-        "accuracy, learning, streams, backends, nodes, masks, zones, lines, publish",
+        "accuracy, variants, learning, streams, backends, nodes, masks, zones, lines, publish",
         ":6: streams[0].id: 'a b' should be 1 to 100 letters, digits, '.', '_' or '-'",
         ":7: streams[0].uri: source rtsp://***@:5/x: no valid host and port after ://",
         ":8: streams[0].sample.fps: 0 should be greater than 0",
