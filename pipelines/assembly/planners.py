@@ -21,12 +21,12 @@ from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.tensors import Array
 from serving.errors import SluiceError
-from serving.profiling.in_service import ProfilingMoments, quiet_times
+from serving.profiling.in_service import RUNS, RUNS_ELSEWHERE, ProfilingMoments, quiet_times
 from serving.remote.endpoint.terms import is_endpoint
 from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.selection.table import Requirements
 from serving.variants.timings import VariantFigures, least
-from serving.variants.variant import ON
+from serving.variants.variant import ANYWHERE, placed
 
 log = logging.getLogger(__name__)
 
@@ -96,20 +96,18 @@ def _seconds(tables: Tables) -> Seconds:
 
 
 async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> None:
-    """Measure what nobody has measured, and go on with what was measured at too few moments, or fits no more.
-
-    A model that fails is not planned with.
+    """Measure what nobody has measured, and go on with what runs here and was measured at too few moments, or fits no
+    more. A model that fails is not planned with.
     """
     for model in tables.unknown:
         await _measure_one(model, tables, plans, engine, clock)
     now_s = clock.monotonic_s()
-    known = {model: found for model, found in tables.known.items() if not is_endpoint(model)}
-    moments = {model: ProfilingMoments(found.moments, now_s) for model, found in known.items()}
+    here = {model: found for model, found in tables.known.items() if not _is_elsewhere(model)}
+    moments = {model: ProfilingMoments(found.moments, now_s) for model, found in here.items()}
     while moments or any(map(_is_at_backend, tables.unknown)):
         await sleep(clock, CHECKED_S)
         for model in [each for each in tables.unknown if _is_at_backend(each) and each not in tables.known]:
-            if await _measure_one(model, tables, plans, engine, clock):  # its backend is back
-                moments[model] = ProfilingMoments(1, clock.monotonic_s())
+            await _measure_one(model, tables, plans, engine, clock)  # its backend may be back
         _follow_wire(tables, plans, engine)
         now_s = clock.monotonic_s()
         for model in [model for model, each in moments.items() if each.due(now_s, tables.ratio(model, plans))]:
@@ -118,7 +116,12 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
 
 
 def _is_at_backend(model: str) -> bool:
-    return ON in model and not is_endpoint(model)
+    return _is_elsewhere(model) and not is_endpoint(model)
+
+
+def _is_elsewhere(model: str) -> bool:
+    """Whether its calls in service tell what it takes: it is measured once, since each look there is asked for."""
+    return placed(model)[1] not in (None, ANYWHERE)
 
 
 def _follow_wire(tables: Tables, plans: Replanning, engine: Measures) -> None:
@@ -172,4 +175,5 @@ async def _times(engine: Measures, model: str, clock: Clock) -> dict[int, float]
     async def infer(batch: Array) -> object:
         return await engine.infer(model, batch, BACKGROUND)
 
-    return await quiet_times(engine.card(model), infer, clock.monotonic_s, partial(sleep, clock))
+    runs = RUNS_ELSEWHERE if _is_elsewhere(model) else RUNS
+    return await quiet_times(engine.card(model), infer, clock.monotonic_s, partial(sleep, clock), runs)

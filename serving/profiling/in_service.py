@@ -55,8 +55,8 @@ class ProfilingMoments:
 
 
 BATCHES = (1, 2, 4, 8)
-RUNS = 6
-"""So often each batch runs, after once to warm up."""
+RUNS, RUNS_ELSEWHERE = 6, 2
+"""So often each batch runs, after once to warm up; and where another machine runs it: calls in service tell more."""
 REST = 9.0
 """After each run it rests so many times as long: other background work, such as audits, must not wait for all of it."""
 
@@ -66,8 +66,9 @@ async def quiet_times(
     infer: Callable[[Array], Awaitable[object]],
     clock: Callable[[], float],
     rest: Callable[[float], Awaitable[None]],
+    runs: int = RUNS,
 ) -> dict[int, float]:
-    """Seconds for each batch: of six runs the second shortest, since the work of others delays the rest.
+    """Seconds for each batch: of so many runs, two or more, the second shortest, as the work of others delays the rest.
 
     How much longer it takes among that work is learnt while it serves.
 
@@ -78,7 +79,7 @@ async def quiet_times(
     for size in (each for each in BATCHES if each <= (card.max_batch or BATCHES[-1])):
         items, _ = batch(card.input, [picture] * size)
         took: list[float] = []
-        for _ in range(1 + RUNS):
+        for _ in range(1 + runs):
             started_s = clock()
             await infer(items)
             took.append(clock() - started_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -18,9 +19,10 @@ from pipelines.query.dag import Dag, compile_dag
 from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Array
 from serving.errors import BadInput, ModelError
-from serving.profiling.in_service import MOMENTS
+from serving.profiling.in_service import BATCHES, MOMENTS, RUNS_ELSEWHERE
 from serving.scheduling.requests import Urgency
 from serving.variants.timings import VariantFigures, least
+from serving.variants.variant import ON
 from tests.fake_clock import FakeClock
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.turns import turns, until
@@ -34,9 +36,11 @@ class Engine:
         self.kept: dict[str, Mapping[int, float]] = {}
         self.moments: dict[str, list[Mapping[int, float]]] = {}
         self.urgencies: list[Urgency] = []
+        self.asked = Counter[str]()
+        """Pictures by model."""
 
     def card(self, model: str) -> ModelCard:
-        return card_of(model)
+        return card_of(model.partition(ON)[0])
 
     def measured(self, model: str) -> VariantFigures | None:
         found = self.known.get(model)
@@ -56,6 +60,7 @@ class Engine:
         if model == self.broken:
             raise ModelError("it has no weights")
         self.urgencies.append(urgency)
+        self.asked[model] += len(batch)
         return []
 
 
@@ -195,6 +200,21 @@ async def test_what_was_measured_in_a_loaded_moment_is_measured_at_two_more_and_
         assert first_s(plans) == pytest.approx(0.013)
     assert len(engine.moments["small"]) == MOMENTS
     assert "large" not in engine.kept
+
+
+async def test_a_model_elsewhere_is_asked_a_few_times_and_then_its_calls_in_service_tell() -> None:
+    clock = FakeClock()
+    engine = Loaded(clock, {"large": known(10)})
+    async with planner(dag("small on gpu", "small on auto", "large"), engine, clock) as plans:
+        await pass_until(clock, lambda: len(engine.moments.get("small on auto", [])) == MOMENTS, 10_000)
+        assert len(engine.moments["small on gpu"]) == 1
+        assert engine.asked["small on gpu"] == (1 + RUNS_ELSEWHERE) * sum(BATCHES)
+        engine.known["small on gpu"] = known(90)
+        await pass_until(clock, lambda: False, 2 * CHECKED_S)
+        assert isinstance(plans, Replanning)
+        plans.begins(Start("cam", 0.0, 9.0, False, (), False))
+        ladder = plans.plan(Step("cam", TYPE["name"], [], 0.0, 9.0, 0.0)).ladder
+    assert ladder[0].takes_s == pytest.approx(0.09), "as calls of late show"
 
 
 async def test_a_profile_that_service_contradicts_for_long_is_measured_again(caplog: pytest.LogCaptureFixture) -> None:
