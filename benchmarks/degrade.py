@@ -86,7 +86,6 @@ class Sleeping(FakeEngine):
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """Sleep as long as the network would run."""

@@ -2,7 +2,7 @@
 
 ResNet-18 on the CIFAR-10 test images: exits are made of one half, for a share of right ones among their answers. Then
 the other half is shown, whose second part is disturbed by noise, one image after the other. Thresholds are those that
-were tuned on the first half, ``static``, or follow, ``followed``, as they do where a query says ``caches: release``:
+were tuned on the first half, ``static``, or follow, ``followed``:
 they are tuned every 128 looks, on as many of the newest as a node keeps. Every image runs to the network's end, so that
 all answers can be compared.
 """
@@ -30,7 +30,6 @@ from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.heard_exits import EVERY
 from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
 from operators.recognise.exits.tuning import chosen
 from serving.common.tensors import Array
@@ -41,6 +40,8 @@ TAUGHT = 0.5
 """Share of the first half that exits are fitted to; they are tuned on the rest."""
 NOISE = 0.35
 """Standard deviation, in those of the pixels."""
+EVERY = 128
+"""Looks between two tunings where thresholds follow (§3.3)."""
 QUICK = 700
 
 

@@ -35,7 +35,7 @@ from cache_adapt.learned.artefact import ExitArtefact
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
-from serving.engines.exits import ExitResult, ExitSet, RowPolicy
+from serving.engines.exits import Exit, ExitAnswers, ExitResult, ExitSet, RowPolicy
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import Urgency
 
@@ -84,6 +84,23 @@ class Door:
         return Nothing(np.zeros((len(features), 1), np.float32), np.zeros(len(features), np.bool_))
 
 
+class Overheard:
+    """An exit, and when its answers to the newest batch could be on the event loop."""
+
+    def __init__(self, exit_: Exit) -> None:
+        self._exit, self._loop = exit_, asyncio.get_running_loop()
+        self.out_s = math.inf
+
+    def look(self, features: Array) -> ExitAnswers:
+        """See ``Exit``."""
+        found = self._exit.look(features)
+        self._loop.call_soon_threadsafe(self._out)
+        return found
+
+    def _out(self) -> None:
+        self.out_s = time.perf_counter()
+
+
 @dataclass(frozen=True)
 class Served:
     """The network in the backend, whole and cut, and the ways through it."""
@@ -91,8 +108,10 @@ class Served:
     backend: Backend
     cut: str
     """The name of the network with cuts."""
+    exits: Sequence[Overheard]
+    """By cut."""
     policies: Mapping[str, RowPolicy]
-    """Costs of one row, by way of which the network is cut."""
+    """By way of which the network is cut."""
     door: Door
     held: RowPolicy
     """The way through the door."""
@@ -120,18 +139,16 @@ class Served:
 
     async def _look(self, way: str, item: Array) -> Look:
         """Its latency counts from the beginning of the clock."""
-        early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
         policy = self.policies.get(way)
-        name = LARGE if policy is None else self.cut
-        whole = asyncio.ensure_future(self.backend.infer(name, item, NO_HASTE, early, policy))
-        await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
-        out_s, outputs = time.perf_counter(), early.result() if early.done() else whole.result()
-        await whole
-        if way == "whole":
-            return Look(out_s, int(outputs[0].argmax()), False)
+        outputs = await self.backend.infer(LARGE if policy is None else self.cut, item, NO_HASTE, policy=policy)
+        end_s = time.perf_counter()
+        if policy is None:
+            return Look(end_s, int(outputs[0].argmax()), False)
         found = ExitResult.of(outputs)
-        answered = bool(found.place[0] < len(found.taps))
-        return Look(out_s, int((found.distribution if answered else found.scores).argmax()), answered)
+        place = int(found.place[0])
+        if place == len(self.exits):
+            return Look(end_s, int(found.scores.argmax()), False)
+        return Look(self.exits[place].out_s, int(found.distribution.argmax()), True)
 
 
 def measure(quick: bool) -> Outcome:
@@ -167,10 +184,11 @@ def _setting(row: Row) -> tuple[float, int]:
 
 async def _rows(known: Catalogue, case: Case, target: float, built: ExitArtefact, quick: bool) -> list[Row]:
     backend, door = Backend(known, bounds=NetworkBounds(threads=1)), Door()
-    exits = ExitSet({each.tensor: each for each in built.exits}, built.card.vocabulary.labels)
+    overheard = [Overheard(each) for each in built.exits]
+    exits = ExitSet(dict(zip(built.tensors, overheard, strict=True)), built.card.vocabulary.labels)
     policies = {"compaction": RowPolicy(exits), "release": RowPolicy(exits, np.zeros(1, np.bool_))}
     held = RowPolicy(ExitSet({built.tensors[-1]: door}, 1))
-    served = Served(backend, backend.add_cuts(LARGE, built.tensors), policies, door, held)
+    served = Served(backend, backend.add_cuts(LARGE, built.tensors), overheard, policies, door, held)
     await backend.start()
     try:
         turns = QUICK_TURNS if quick else TURNS

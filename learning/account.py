@@ -14,13 +14,11 @@ class Seconds(msgspec.Struct):
     """The cost of looks through the network with cuts, beyond the oracle's for its own answers."""
     avoided: float = 0.0
     """The oracle would have taken for the answers of exits."""
-    early: float = 0.0
-    """The cost beyond the oracle's own run of earlier answers; the query has asked for that."""
 
     @property
     def saved(self) -> float:
         """Net; below 0 where everything together has cost more than the oracle alone."""
-        return self.avoided - self.shortcuts - self.early
+        return self.avoided - self.shortcuts
 
     @property
     def alone(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
@@ -66,14 +65,11 @@ class Inference(Protocol):
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
-        ``early`` is given the outputs so far where exits have answered for all rows before the batch has ended; it is
-        never failed.
         """
         ...
 

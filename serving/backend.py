@@ -147,14 +147,11 @@ class Backend:
         model: str,
         batch: Array,
         urgency: Urgency,
-        early: asyncio.Future[list[Array]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[Array]:
         """Outputs for N × … inputs of the card, or of one that was fitted, in the card's order, first axis N.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
-        ``early`` is given the outputs so far where exits have answered for all rows before their batch has ended; what
-        it has been given stays, whatever comes of the batch. It is never failed.
         Raises ModelError for a batch or a policy that the network does not take, TooLate for a droppable request that
         cannot be answered in time, OutOfService for a network that did not return, SluiceError where it fails or the
         backend has stopped.
@@ -168,7 +165,7 @@ class Backend:
             await self.load(model)
         with self._loader.pinned(model):
             session.group.check(model, batch)
-            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), early, policy)
+            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), policy)
             self._device.submit(session, request)
             return await request.answer
 

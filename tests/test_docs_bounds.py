@@ -209,7 +209,7 @@ SAID = {
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"of a stream, or of all, were heard | *{tapped.KEPT}* |",
-        f"| *{followed_runs.MOST_RUNS}* for each node with `caches: release` or an oracle elsewhere |",
+        f"| *{followed_runs.MOST_RUNS}* for each node with an oracle elsewhere |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each reads at most "
         f"{artefact.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "

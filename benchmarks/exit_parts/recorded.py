@@ -5,7 +5,6 @@ A picture is a colour that tells its number.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +67,6 @@ class RecordedEngine:
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """Charges the looks."""
@@ -83,7 +81,7 @@ class RecordedEngine:
 
     def _through_cuts(self, numbers: NDArray[np.intp], asked: GroupRequest) -> list[NDArray[Any]]:
         known, cuts = self._recorded, tuple(self._recorded.taps)
-        passage, there = RowPassage([asked], cuts, known.scores[:1]), list(range(len(numbers)))
+        passage, there = RowPassage([asked], cuts), list(range(len(numbers)))
         taps = [tap[numbers] for tap in known.taps.values()]
         for cut, tap in enumerate(taps):
             leaving = passage.hear(cut, there, tap[there])

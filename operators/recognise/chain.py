@@ -29,7 +29,6 @@ from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedEx
 from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
-from operators.recognise.exits.released import ReleasedLooks
 from operators.recognise.looks import Looks, Networks, without
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.late_looks import LateLooks
@@ -63,8 +62,6 @@ class ChainNetworks:
     """Exits of single streams; they are asked first."""
     shared: SharedExits | None = None
     """Exits of all streams together."""
-    releases: bool = False
-    """Whether answers go out early, and all looks run on."""
     late: LateLooks | None = None
     """The oracle is elsewhere: its looks come when they can."""
     crossings: Crossings | None = None
@@ -89,7 +86,7 @@ class Chain:
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
         self._exits, self._through = None, None
         if networks.cut is not None:
-            self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases)
+            self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
             self._through = _through(self._exits, networks)
         looks = Networks(networks.recogniser, networks.variants, self._exits, self._through, networks.late)
         self._looks = Looks(looks, self._auditor, objects)
@@ -318,9 +315,6 @@ class Chain:
         plan = node_plan(self._audited(shortcut), audit)
         if shortcut.kind == "specialised" and stream.standing is not None and stream.timeline is not None:
             return msgspec.structs.replace(plan, specialization=specialization(stream.timeline, stream.standing))
-        if self._networks.releases and self._networks.shared is not None:
-            early_s = round(self._networks.shared.of(stream.name).account.seconds.early, 3)
-            plan = msgspec.structs.replace(plan, early_s=early_s)
         return msgspec.structs.replace(plan, reason=silent)
 
     def _audited(self, shortcut: Shortcut) -> Audited:
@@ -337,8 +331,8 @@ class Chain:
         return f"stream {stream}, node {self.node}"
 
 
-def _through(exits: NodeExits, networks: ChainNetworks) -> ReleasedLooks | LentLooks | None:
+def _through(exits: NodeExits, networks: ChainNetworks) -> LentLooks | None:
     """How looks go through the exits of a node; None: they leave, or run on, in one network."""
     if isinstance(networks.cut, LentCuts):
         return LentLooks(exits, networks.cut, networks.recogniser, networks.late)
-    return ReleasedLooks(exits) if networks.releases else None
+    return None

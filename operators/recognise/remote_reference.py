@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,12 +59,11 @@ class RemoteReference:
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """See ``Inference``; what waits in the background is not timed."""
         began_s = self._now_s()
-        outputs = await self._engine.infer(model, batch, urgency, early, policy)
+        outputs = await self._engine.infer(model, batch, urgency, policy)
         if model in self._places and not urgency.background:
             self._took(len(batch), self._now_s() - began_s)
         return outputs

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,6 @@ class FakeEngine:
         """The wanted size of each picture that was fitted."""
         self._cuts: dict[str, Sequence[str]] = {}
         """By name: where models are cut."""
-        self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
-        """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
 
     def card(self, model: str) -> ModelCard:
         if model not in self._models:
@@ -80,15 +77,13 @@ class FakeEngine:
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
-        """See ``Inference``; what has been answered early is followed by the rest after ``runs_on``."""
         self.asked.append((model, batch, urgency.deadline))
         if model in self._cuts:
-            asked = GroupRequest(model, batch, None if early is None else early.set_result, policy)
+            asked = GroupRequest(model, batch, policy)
             outputs = _run_with_cuts(self._models[model][1], self._cuts[model], asked)
-            await (self.runs_on() if early is not None and early.done() else asyncio.sleep(0.0))
+            await asyncio.sleep(0.0)
             return outputs
         return self._models[model][1](batch)
 
@@ -100,7 +95,7 @@ class FakeEngine:
 def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> list[NDArray[Any]]:
     """As a network with cuts does it, but that all its taps are the sums of the pictures' channels."""
     scores, tap = answer(asked.batch)[0], _sums(asked.batch)
-    passage, there = RowPassage([asked], cuts, scores), list(range(len(tap)))
+    passage, there = RowPassage([asked], cuts), list(range(len(tap)))
     for cut in range(len(cuts)):
         leaving = passage.hear(cut, there, tap[there])
         there = there if leaving is None else [row for row, left in zip(there, leaving, strict=True) if not left]

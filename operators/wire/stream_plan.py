@@ -186,8 +186,6 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """Why no shortcut answers, where that is known; of a stream's own exits it is in ``specialization``."""
     detail: DetailPlan | None = None
     """Given if ``kind`` is ``propagated`` and the query says ``detail: auto``."""
-    early_s: Real | None = None
-    """Processor seconds that it cost beyond the oracle's own runs that answers came earlier; given where they do."""
 
 
 class VariantSwitch(msgspec.Struct, kw_only=True, frozen=True):

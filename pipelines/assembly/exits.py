@@ -63,7 +63,7 @@ class NodeExitParts:
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 
         request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
-        return HeardExits(request, self.cut, there, follows=self.spec.releases)
+        return HeardExits(request, self.cut, there)
 
     @cached_property
     def _words(self) -> NodeWords:
@@ -90,7 +90,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
-    return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
+    return replace(networks, cut=cut, specialised=special, shared=shared)
 
 
 def _lent(

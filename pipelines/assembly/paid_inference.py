@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -139,7 +138,6 @@ class PaidInference:
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """See ``Inference``; raises BudgetSpent where a budget does not pay for it."""
@@ -147,7 +145,7 @@ class PaidInference:
         charges = purse.spending.reserve(listed, len(batch), purse.now_s)
         with counting() as use:
             try:
-                answer = await self._engine.infer(model, batch, urgency, early, policy)
+                answer = await self._engine.infer(model, batch, urgency, policy)
                 ran = len(batch)
                 return answer
             finally:

@@ -30,7 +30,7 @@ def demanding(query: Query, known: Catalogue) -> Mapping[str, str]:
 
 def hopeless(query: Query) -> Mapping[str, str]:
     """Why no exits will answer, in a sentence, by node that asks for them; nodes where some may are left out."""
-    asking = [node.name for node in _nodes(query) if node.specialize is True or node.caches in (True, "release")]
+    asking = [node.name for node in _nodes(query) if node.specialize is True or node.caches is True]
     if query.accuracy >= 1:
         return dict.fromkeys(asking, "at accuracy 1 exits may not disagree even once: none will answer")
     if not query.learning.budget:
@@ -77,9 +77,7 @@ def _learned(node: RecogniseNode, oracle: str, query: Query, known: Catalogue) -
     if learned is not None:
         card = learned.card
         exits = "1 exit" if len(card.exits) == 1 else f"{len(card.exits)} exits"
-        said = f"{exits} of {oracle}, learnt from {card.samples} looks,"
-        early = " release their answers early" if node.releases else " may answer once they have proven themselves"
-        return said + early
+        return f"{exits} of {oracle}, learnt from {card.samples} looks, may answer once they have proven themselves"
     if node.caches == "auto":
         return None
     own = " and of each stream" if specializes(node) else ""

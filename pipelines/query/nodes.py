@@ -205,9 +205,8 @@ class RecogniseNode(NetworkNode):
     """A directory with one folder of pictures per identity."""
     specialize: Literal["auto", True, False] = "auto"
     """Make exits for what a stream shows most, which answer before the model's end; ``auto``: where they can pay."""
-    caches: Literal["auto", True, False, "release"] = "auto"
-    """Let exits for all streams answer: ``auto``, those of a file; ``true``, also those that are made while it runs;
-    ``release``: these answer early, and the model runs on."""
+    caches: Literal["auto", True, False] = "auto"
+    """Let exits for all streams answer: ``auto``, those of a file; ``true``, also those that are made while it runs."""
     answer: Literal["track", "look"] | None = None
     """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked, or
     is the whole frame of a source that shows one scene."""
@@ -221,10 +220,8 @@ class RecogniseNode(NetworkNode):
 
     @model_validator(mode="after")
     def _caches_answer_classes(self) -> RecogniseNode:
-        if self.caches in (True, "release") and self.gallery is not None:
+        if self.caches is True and self.gallery is not None:
             raise ValueError("caches answer classes: remove caches, or the gallery")
-        if self.releases and self.specialize is True:
-            raise ValueError("specialize spares runs of the model, caches: release spares none: remove one of them")
         return self
 
     @model_validator(mode="after")
@@ -237,8 +234,6 @@ class RecogniseNode(NetworkNode):
             )
         if self.gallery is not None:
             raise ValueError("an endpoint names classes: remove the gallery, or the endpoint")
-        if self.releases:
-            raise ValueError("caches: release needs a model of this machine: remove it, or the endpoint")
         if isinstance(self.model[0], str) or len(self.endpoints) > 1:
             raise ValueError("a node has one endpoint, and lists it first: the others are measured by what it says")
         return self
@@ -251,11 +246,6 @@ class RecogniseNode(NetworkNode):
     def endpoints(self) -> Mapping[str, EndpointSpec]:
         """Its vision models behind endpoints, by the engine's names for them."""
         return {each.engine_name: each for each in self.model if isinstance(each, EndpointSpec)}
-
-    @property
-    def releases(self) -> bool:
-        """Whether answers of caches go out while the model runs on."""
-        return self.caches == "release"
 
 
 class OwnNode(Extension, Node):
@@ -280,7 +270,7 @@ def is_planned(node: NodeSpec) -> bool:
 
 def specializes(node: RecogniseNode) -> bool:
     """Whether exits for one stream may be made for a node while it runs."""
-    return node.specialize is not False and not node.releases
+    return node.specialize is not False
 
 
 def uses_caches(node: RecogniseNode) -> bool:
@@ -290,7 +280,7 @@ def uses_caches(node: RecogniseNode) -> bool:
 
 def makes_caches(node: RecogniseNode) -> bool:
     """Whether exits for all streams may be made for a node while it runs."""
-    return node.caches in (True, "release")
+    return node.caches is True
 
 
 def learns(node: NodeSpec) -> bool:

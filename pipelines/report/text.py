@@ -38,11 +38,7 @@ def render(report: RunReport) -> Group:
         parts.append(table(report.specialization))
         parts += [Text(line) for line in stories(report.specialization)]
     if report.audits:
-        lines = [
-            line
-            for remarks in (_reasons, _paces, _early, _names_lost, _unsure)
-            for line in _said(remarks, report.audits)
-        ]
+        lines = [line for remarks in (_reasons, _paces, _names_lost, _unsure) for line in _said(remarks, report.audits)]
         lines += _said(_switch_offs, report.audits)
         parts += [_audits(report.audits), *map(Text, lines)]
     return Group(*parts)
@@ -166,11 +162,6 @@ def _paces(plan: NodePlan) -> Iterable[str]:
     yield from detail_lines(plan.detail)
     if (kept := plan.identity_agreement) is not None:
         yield f"{kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
-
-
-def _early(plan: NodePlan) -> Iterable[str]:
-    if plan.early_s is not None:
-        yield f"that answers came earlier has cost {plan.early_s:.2f} s of processor time"
 
 
 def _names_lost(plan: NodePlan) -> Iterable[str]:

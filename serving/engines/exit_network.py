@@ -52,9 +52,9 @@ class ExitNetwork:
             raise ModelError(f"model {self._name!r} was given an empty batch")
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
-        """All requests as one batch; a request hears early once exits have answered for all of its rows."""
+        """All requests as one batch."""
         batch = together([each.batch for each in asked])
-        passage = RowPassage(asked, self._cuts, self._scores)
+        passage = RowPassage(asked, self._cuts)
         parts = [self._part(batch[start : start + step], start, passage) for start in range(0, len(batch), step)]
         scores, *taps = (joined(column) for column in zip(*parts, strict=True))
         return passage.results(scores, taps)

@@ -73,7 +73,7 @@ class ExitResult:
     """The outputs of a network with cuts for one request, in their order; the first axis of each is N."""
 
     scores: Array
-    """The network's own first output; zeros for rows that left, and as long as an answer is early."""
+    """The network's own first output; zeros for rows that left."""
     place: NDArray[np.int32]
     """N: the index of the cut whose exit was sure first, also of rows that ran on; the number of cuts: none was."""
     left: NDArray[np.bool_]
@@ -81,7 +81,7 @@ class ExitResult:
     distribution: NDArray[np.float32]
     """N × classes: what that exit said; zeros where none was sure. No classes where the policy had no exits."""
     taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values; to be read of rows that ran on only. No values as long as an answer is early."""
+    """By cut, N × values; to be read of rows that ran on only."""
 
     def at(self, rows: NDArray[np.intp]) -> ExitResult:
         """Some of the rows."""

@@ -6,7 +6,7 @@ them together; then each one's own layers run on its own items, one network afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,8 +21,6 @@ class GroupRequest(NamedTuple):
 
     model: str
     batch: Array
-    early: Callable[[list[Array]], None] | None = None
-    """Takes the outputs where all items are answered while the batch runs on; called once at most, by who runs it."""
     policy: RowPolicy | None = None
     """For a network with cuts; None: all rows run on, nobody answers."""
 

@@ -19,9 +19,9 @@ from serving.engines.groups import GroupRequest
 class RowPassage:
     """The rows of some requests, one after the other, each with the policy of its request."""
 
-    def __init__(self, asked: Sequence[GroupRequest], cuts: Sequence[str], scores: Array) -> None:
-        """``cuts``: in dataflow order; the policies fit them. ``scores``: as the network gives them, of any rows."""
-        self._asked, self._cuts, self._scores = asked, cuts, scores
+    def __init__(self, asked: Sequence[GroupRequest], cuts: Sequence[str]) -> None:
+        """``cuts``: in dataflow order; the policies fit them."""
+        self._cuts = cuts
         self._spans = [slice(*ends) for ends in pairwise(accumulate((len(each.batch) for each in asked), initial=0))]
         self._classes = [each.policy.exits.classes if each.policy and each.policy.exits else 0 for each in asked]
         count = self._spans[-1].stop
@@ -33,15 +33,13 @@ class RowPassage:
         """By cut: who looks there, and at which rows; requests with the same exit are looked at together."""
         for request, rows in zip(asked, self._spans, strict=True):
             self._enter(request, rows)
-        self._early = [place for place, each in enumerate(asked) if each.early is not None]
-        """Requests that wait for an early answer."""
 
     def hear(self, cut: int, there: Sequence[int], tap: NDArray[np.float32]) -> list[bool] | None:
         """Let the exits at a cut look at the rows that are there, as far as they are undecided.
 
         ``tap``: one row for each that is there. Returns which of them go no further; None: all run on.
         """
-        news, stops = False, self._stops if cut == len(self._cuts) - 1 else ()
+        stops = self._stops if cut == len(self._cuts) - 1 else ()
         for (_, classes), (exit_, mine) in self._lookers[cut].items():
             shown = [at for at, row in enumerate(there) if mine[row] and self._place[row] == len(self._cuts)]
             if not shown:
@@ -49,13 +47,9 @@ class RowPassage:
             found = exit_.look(tap if len(shown) == len(there) else tap[shown])
             for said, at in enumerate(shown):
                 if found.hit[said]:
-                    row, news = there[at], True
+                    row = there[at]
                     self._place[row], self._left[row] = cut, self._leaves[row]
                     self._said[row, :classes] = found.distribution[said]
-        if news:
-            self._tell()
-        elif True not in stops:
-            return None
         leaving = [self._left[row] or (bool(stops) and stops[row]) for row in there]
         return leaving if True in leaving else None
 
@@ -78,15 +72,6 @@ class RowPassage:
                 key = id(exit_), policy.exits.classes
                 _, mine = lookers.setdefault(key, (exit_, [False] * len(self._place)))
                 mine[rows] = [True] * len(request.batch)
-
-    def _tell(self) -> None:
-        """Hand over the outputs so far of requests whose rows are all decided; these do not change any more."""
-        for place in [each for each in self._early if max(self._place[self._spans[each]]) < len(self._cuts)]:
-            self._early.remove(place)
-            count, tell = len(self._asked[place].batch), self._asked[place].early
-            scores = np.zeros((count, *self._scores.shape[1:]), self._scores.dtype)
-            assert tell is not None
-            tell(self._result(place, scores, [np.zeros((count, 0), np.float32) for _ in self._cuts]))
 
     def _result(self, place: int, scores: Array, taps: Sequence[Array]) -> list[Array]:
         rows = self._spans[place]

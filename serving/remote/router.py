@@ -117,14 +117,13 @@ class Router:
         model: str,
         batch: Array,
         urgency: Urgency,
-        early: asyncio.Future[list[Array]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[Array]:
         """See ``Inference``; raises BackendDown where the backend of a model does not answer."""
         began_s = self._clock.monotonic_s()
         served, backend = _placed(model)
         if backend in (None, ANYWHERE):  # the latter is measured here
-            answer = await self._local.infer(served, batch, urgency, early, policy)
+            answer = await self._local.infer(served, batch, urgency, policy)
         else:
             answer = await self._asked(model, served, batch, urgency)
         took_s = self._clock.monotonic_s() - began_s

@@ -10,17 +10,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
-from serving.common.tensors import Array
 from serving.common.threads import TimeBeside
 from serving.engines.groups import GroupRequest
 from serving.engines.network import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.limits import Stopwatch, TimeLimits
-from serving.scheduling.requests import Answer, Request, give_answers, hand_out
+from serving.scheduling.requests import Answer, Request, give_answers
 from serving.scheduling.schedule import Schedule, Session, Work
 
 GRACE_S = 2.0
@@ -209,7 +207,8 @@ class Device:
         meter = session.meter(requests)
         started_s, used_s = self._clock.monotonic_s(), self._used.seconds if meter else 0.0
         try:
-            answer = session.group.run([self._asked(each) for each in requests], session.max_batch)
+            asked = [GroupRequest(each.model, each.batch, each.policy) for each in requests]
+            answer = session.group.run(asked, session.max_batch)
         except Exception as error:  # whatever a network raises, the thread must serve the next batch
             models = ", ".join(dict.fromkeys(repr(request.model) for request in requests))
             failure = SluiceError(f"model {models} failed on a batch of {items}: {error}")
@@ -222,15 +221,6 @@ class Device:
         self.stats = self.stats.ran(items, took_s, all(each.urgency.background for each in requests))
         self._observer.network_ran(session.name, items, took_s)
         return answer
-
-    def _asked(self, request: Request) -> GroupRequest:
-        early = None if request.early is None else partial(self._hand_out, request)
-        return GroupRequest(request.model, request.batch, early, request.policy)
-
-    def _hand_out(self, request: Request, outputs: list[Array]) -> None:
-        """An early answer leaves, while its batch runs on."""
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(hand_out, request, outputs)
 
     def _deliver(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""

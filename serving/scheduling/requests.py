@@ -47,8 +47,6 @@ class Request:
     batch: Array
     urgency: Urgency
     answer: asyncio.Future[list[Array]]
-    early: asyncio.Future[list[Array]] | None = None
-    """Resolved where all items are answered while the batch runs on; ``answer`` follows when it has ended."""
     policy: RowPolicy | None = None
     """For a network with cuts."""
 
@@ -70,12 +68,6 @@ class Request:
     def downstream_s(self) -> float:
         """Time needed after the answer."""
         return self.urgency.downstream_s
-
-
-def hand_out(request: Request, outputs: list[Array]) -> None:
-    """On the loop: give an early answer, unless the request is answered or cancelled, or nobody waits for one."""
-    if request.early is not None and not request.early.done() and not request.answer.done():
-        request.early.set_result(outputs)
 
 
 def give_answers(requests: Sequence[Request], answer: Answer) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import followed, released
+from benchmarks.followed import EVERY
 from benchmarks.released import UNCOUNTED, Look, Turn
-from operators.recognise.exits.heard_exits import EVERY
 from tests.cache_adapt.learned.taught import SPEC, exits, samples
 
 

@@ -20,5 +20,5 @@ def test_answers_are_set_against_the_oracle_alone() -> None:
 
 
 def test_an_account_survives_a_restart() -> None:
-    account = Seconds(oracle=1.5, avoided=2.5, early=0.25)
+    account = Seconds(oracle=1.5, avoided=2.5, shortcuts=0.25)
     assert msgspec.json.decode(msgspec.json.encode(account), type=Seconds) == account

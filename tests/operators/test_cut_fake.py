@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from operators.testing import FakeEngine, card_of, scores
-from serving.common.tensors import Array
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.scheduling.requests import Urgency
 
@@ -26,19 +24,15 @@ class Bright:
         return Said(np.tile(np.float32([0, 1, 0]), (len(features), 1)), features.sum(axis=1) > 10)
 
 
-async def test_rows_leave_or_run_on_as_their_policy_says_and_answers_are_early_once_all_are_decided() -> None:
+async def test_rows_leave_or_run_on_as_their_policy_says() -> None:
     engine = FakeEngine(net=(card_of("net"), lambda batch: [scores(["red"] * len(batch))]))
     name = engine.add_cuts("net", ["early", "late"])
     assert engine.card(name) is engine.card("net")
     batch = np.stack([np.full((3, 4, 4), value, np.float32) for value in (1, 0, 1)])
     policy = RowPolicy(ExitSet({"late": Bright()}, 3), np.array([True, True, False]))
-    early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-    found = ExitResult.of(await engine.infer(name, batch, Urgency(1.0), early, policy))
+    found = ExitResult.of(await engine.infer(name, batch, Urgency(1.0), policy))
     assert found.place.tolist() == [1, 2, 1]
     assert found.left.tolist() == [True, False, False]
     assert found.scores.argmax(axis=1).tolist() == [0, 2, 2]
     assert found.distribution[:, 1].tolist() == [1, 0, 1]
     assert [tap.shape for tap in found.taps] == [(3, 3), (3, 3)]
-    assert not early.done()
-    await engine.infer(name, batch[2:], Urgency(1.0), early, RowPolicy(policy.exits, np.array([False])))
-    assert ExitResult.of(early.result()).place.tolist() == [1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, prepared
-from serving.common.tensors import Array, Image
+from serving.common.tensors import Image
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.errors import SluiceError
@@ -146,17 +146,11 @@ class CutOracle:
         self._fault, self._name = str(error), None
         log.warning("%s: no exits: %s", self.network, error)
 
-    async def run(
-        self,
-        crops: Sequence[Image],
-        policy: RowPolicy,
-        urgency: Urgency,
-        early: asyncio.Future[list[Array]] | None = None,
-    ) -> ExitResult:
-        """Run pictures, each as far as it has to go; ``early``: see ``Inference.infer``."""
+    async def run(self, crops: Sequence[Image], policy: RowPolicy, urgency: Urgency) -> ExitResult:
+        """Run pictures, each as far as it has to go."""
         assert self._name is not None
         batch, _ = await prepared(self._engine.card(self.network).input, crops)
-        return ExitResult.of(await self._engine.infer(self._name, batch, urgency, early=early, policy=policy))
+        return ExitResult.of(await self._engine.infer(self._name, batch, urgency, policy=policy))
 
     async def settled(self) -> None:
         """Return when it is not being opened."""

@@ -10,25 +10,24 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 MOST_RUNS = 64
-"""Runs that have not ended though their answers are out; with so many, no answer goes out before its own run's end."""
+"""Runs that have not ended though their answers are out; with so many, no more looks are drawn for audits."""
 
 
 class FollowedRuns:
     """Those of one node."""
 
-    def __init__(self, failure: str) -> None:
-        """``failure``: what is logged where one fails, in a few words."""
-        self._runs: dict[asyncio.Task[Any], str] = {}
+    def __init__(self) -> None:
+        self._runs: dict[asyncio.Task[None], str] = {}
         """With the streams that they are of."""
-        self._failure, self._complained = failure, False
+        self._complained = False
 
     @property
     def has_room(self) -> bool:
         return len(self._runs) < MOST_RUNS
 
-    def follow(self, stream: str, run: Coroutine[Any, Any, Any] | asyncio.Task[Any]) -> None:
+    def follow(self, stream: str, run: Coroutine[Any, Any, None]) -> None:
         """Let a run end by itself."""
-        task = run if isinstance(run, asyncio.Task) else asyncio.create_task(run)
+        task = asyncio.create_task(run)
         self._runs[task] = stream
         task.add_done_callback(self._over)
 
@@ -46,14 +45,14 @@ class FollowedRuns:
         self._cancel(self._runs)
         await self.settled()
 
-    def _cancel(self, runs: Collection[asyncio.Task[Any]]) -> None:
+    def _cancel(self, runs: Collection[asyncio.Task[None]]) -> None:
         for run in runs:
             run.cancel()
 
-    def _over(self, run: asyncio.Task[Any]) -> None:
+    def _over(self, run: asyncio.Task[None]) -> None:
         """A failure costs the comparison only: the answers are out. The first is logged; the next ones are alike."""
         self._runs.pop(run, None)
         error = None if run.cancelled() else run.exception()
         if error is not None and not self._complained:
             self._complained = True
-            log.warning("%s: %s", self._failure, error)
+            log.warning("exits are not audited: %s", error)

@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
 """Looks heard since exits were made, at which they are tuned first; then at half as many again each time."""
-EVERY = 128
-"""Looks between two tunings where thresholds follow (§3.3)."""
 IN_VAIN = 3000
 """Looks heard of exits, of which none pays, after which it is given up for a while."""
 KIND = "exits"
@@ -99,14 +97,9 @@ class ExitsRequest:
 class HeardExits:
     """The newest exits of one request, what was heard of them, and those that are in use, perhaps older ones."""
 
-    def __init__(
-        self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None, follows: bool = False
-    ) -> None:
-        """``artefact``: exits that are there already. Nothing else is to be called until ``cut`` is open.
-
-        ``follows``: every look runs on, so that thresholds follow what is shown (Dai et al., 2024 [Apparate], §3.2).
-        """
-        self.request, self.cut, self._first, self.follows = request, cut, artefact, follows
+    def __init__(self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None) -> None:
+        """``artefact``: exits that are there already. Nothing else is to be called until ``cut`` is open."""
+        self.request, self.cut, self._first = request, cut, artefact
         self.version = 0
         """The newest artefact's; 0: none has come."""
         self.artefact: ExitArtefact | None = None
@@ -176,7 +169,7 @@ class HeardExits:
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
-        self._due = self._heard.taken + (EVERY if self.follows else self._heard.taken // 2)
+        self._due = self._heard.taken + self._heard.taken // 2
         assert self.artefact is not None
         work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.seconds)
         self._work = asyncio.create_task(self._tune(self.artefact, work))

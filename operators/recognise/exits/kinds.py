@@ -206,9 +206,6 @@ class SharedExits:
         found, tuned.found = tuned.found, None
         if found is None:
             return False
-        if tuned.follows and self.used is not None:
-            self.used = tuned.used(found, self.used.number)
-            return False
         if not tuned.is_better(found, self.used):
             return False
         self.used = tuned.used(found, 1 if self.used is None else self.used.number + 1)

@@ -33,7 +33,7 @@ class LentLooks:
     def __init__(self, exits: NodeExits, cut: LentCuts, recogniser: Recogniser, late: LateLooks | None = None) -> None:
         """``late``: the oracle's looks, where frames do not wait for them."""
         self._exits, self._cut, self._recogniser, self._late = exits, cut, recogniser, late
-        self.runs = FollowedRuns("exits are not audited")
+        self.runs = FollowedRuns()
 
     async def look(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
@@ -86,7 +86,7 @@ class LentLooks:
 
     def _send(self, drawn: _LentResult) -> None:
         """Answer looks by their exits, and have them cross."""
-        said = self._exits.early(drawn.plan, drawn.found)
+        said = self._exits.by_exits(drawn.plan, drawn.found)
         for region, answer in zip(drawn.regions, said, strict=True):
             assert answer is not None
             region.attributes.append(answer)

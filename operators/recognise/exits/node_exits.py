@@ -80,17 +80,9 @@ def give(regions: Sequence[Region], looks: ExitLooks) -> None:
 class NodeExits:
     """One for a node."""
 
-    def __init__(
-        self,
-        kinds: Sequence[ExitKind],
-        cut: CutOracle,
-        recogniser: Recogniser,
-        auditor: Auditor,
-        releases: bool = False,
-    ) -> None:
-        """``kinds``: those that are asked first come first; ``releases``: all looks run on, their answers are early."""
-        self.kinds, self.cut, self._releases = kinds, cut, releases
-        self._recogniser, self._auditor = recogniser, auditor
+    def __init__(self, kinds: Sequence[ExitKind], cut: CutOracle, recogniser: Recogniser, auditor: Auditor) -> None:
+        """``kinds``: those that are asked first come first."""
+        self.kinds, self.cut, self._recogniser, self._auditor = kinds, cut, recogniser, auditor
         self._waiting: dict[str, list[TappedLooks]] = {}
         """By stream: looks that are taken together."""
 
@@ -113,8 +105,7 @@ class NodeExits:
         shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
         drawn, room = np.ones(len(regions), np.bool_), cut.may_audit(self._auditor.most_looks)
         if acting is not None:
-            rate = 1.0 if self._releases else None if room else 0.0
-            draws = partial(self._auditor.draws, stream, acting[0].key, frame, rate=rate)
+            draws = partial(self._auditor.draws, stream, acting[0].key, frame, rate=None if room else 0.0)
             drawn = np.array([draws(each) for each in regions], np.bool_)
         return LookPlan(RowPolicy(None if acting is None else acting[1].exits, ~drawn), acting, shadows, drawn, room)
 
@@ -145,9 +136,9 @@ class NodeExits:
             found = await self._recogniser.said(self.cut.oracle, result.scores[ended])
             for row, look in zip(ended, found, strict=True):
                 ends[row] = look
-        return ExitLooks(self.early(plan, result), ends, ended, result, crops or [None] * len(ends))
+        return ExitLooks(self.by_exits(plan, result), ends, ended, result, crops or [None] * len(ends))
 
-    def early(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
+    def by_exits(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
         """The answers of the exits in service; None where none is sure."""
         if plan.acting is None:
             return [None] * len(result.place)
@@ -166,7 +157,7 @@ class NodeExits:
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
             both = zip(regions, looks.said, looks.ends, looks.crops, strict=True)
             looked = [AuditedLook(frame, region, one, end, used.number, crop) for region, one, end, crop in both]
-            self._auditor.looked(stream, kind.key, looked, late=plan.late or self._releases, room=plan.room)
+            self._auditor.looked(stream, kind.key, looked, late=plan.late, room=plan.room)
         if len(looks.ended):
             found = [look for look in looks.ends if look is not None]
             ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks)
@@ -233,11 +224,8 @@ class NodeExits:
         return True
 
     def _account(self, stream: NodeStream, kind: ExitKind, answered: int, ended: int) -> None:
-        account, whole_s, look_s = kind.of(stream.name).account, self.cut.whole_s, self.cut.look_s
-        if self._releases:  # the query has asked for what that costs
-            account.by_oracle(ended, whole_s)
-            account.seconds.early += ended * max(look_s - whole_s, 0.0)
-        elif account.looked(answered, ended, whole_s, self.cut.beyond_s(answered, ended)):
+        account, whole_s = kind.of(stream.name).account, self.cut.whole_s
+        if account.looked(answered, ended, whole_s, self.cut.beyond_s(answered, ended)):
             kind.of(stream.name).leave("they cost more than they save")
 
     def _ran_on(self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan) -> None:
@@ -267,7 +255,7 @@ class NodeExits:
     ) -> TappedLooks:
         """A look that exits would have answered is there for all that were not drawn."""
         weights = np.ones(len(ended.rows), np.float32)
-        if plan.acting is not None and not self._releases:
+        if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
             weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
         whom = [str(each.id if each.track_id is None else each.track_id) for each in ended.regions]

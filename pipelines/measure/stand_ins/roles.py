@@ -40,7 +40,7 @@ def stood_in_for(spec: NodeSpec, query: Query) -> str | None:
         return None
     if isinstance(spec, DetectNode):
         return model if takes_frame(spec) and spec.detail != "auto" else None
-    return None if spec.gallery is not None or spec.endpoints or spec.releases else model
+    return None if spec.gallery is not None or spec.endpoints else model
 
 
 def candidates(entry: Entry) -> tuple[Variant, ...]:

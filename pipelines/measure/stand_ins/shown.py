@@ -5,7 +5,6 @@ Bounded: ``MOST_ITEMS`` and ``MOST_BYTES`` for each network; they are dropped on
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -97,11 +96,10 @@ class Watched:
         model: str,
         batch: NDArray[Any],
         urgency: Urgency,
-        early: asyncio.Future[list[NDArray[Any]]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """See ``Inference``; what runs in the background is not counted."""
-        outputs = await self._engine.infer(model, batch, urgency, early, policy)
+        outputs = await self._engine.infer(model, batch, urgency, policy)
         if not urgency.background and (name := self._of.get(model)) is not None:
             self.uses[name].ran(batch, self._engine.processor_s(model))
         return outputs

@@ -11,7 +11,7 @@ from pipelines.query.dag import lineage
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.query.models.remote_models import card_of, roles_of
+from pipelines.query.models.remote_models import card_of
 from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from pipelines.query.zones import MaskSpec
@@ -19,7 +19,7 @@ from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, choices
 from serving.errors import BadInput, ModelError
-from serving.variants.variant import ON, parse
+from serving.variants.variant import ON
 
 Words = tuple[str, ...] | None
 """The names that a node may give an object; None where they are not known."""
@@ -68,24 +68,9 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
         return names, [*problems, *unusable]
     if problems or len(cards) < len(node.model):
         return None, problems
-    if isinstance(node, RecogniseNode) and node.releases:
-        problems = _release_problems((*path, "caches"), node, catalogue)
     if isinstance(node, DetectNode):
         return node.labels or classes, _label_problems(path, node, classes)
     return (*classes, UNKNOWN), problems
-
-
-def _release_problems(path: KeyPath, node: RecogniseNode, catalogue: Catalogue) -> list[Problem]:
-    """Answers go out early where the oracle runs anyway, so that they can be compared with its own."""
-    try:
-        oracle = roles_of(node, catalogue).oracle
-    except ModelError:
-        return []  # a backend alone has its card
-    if parse(oracle).backend is not None:
-        return [Problem(path, f"release needs the oracle here, and {oracle!r} is not: list a model of this machine")]
-    if oracle in node.models:
-        return []
-    return [Problem(path, f"release is for the oracle: list {oracle!r} as a model, or set caches: true")]
 
 
 def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:

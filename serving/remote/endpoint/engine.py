@@ -66,7 +66,6 @@ class EndpointEngine:
         model: str,
         batch: Array,
         urgency: Urgency,
-        early: asyncio.Future[list[Array]] | None = None,
         policy: RowPolicy | None = None,
     ) -> list[Array]:
         if model in self._endpoints:
@@ -74,7 +73,7 @@ class EndpointEngine:
             found = await self._endpoints.infer(model, batch, urgency)
             self._observer.network_ran(model, len(batch), time.monotonic() - began_s)
             return found
-        return await self._local.infer(model, batch, urgency, early, policy)
+        return await self._local.infer(model, batch, urgency, policy)
 
     def measured(self, model: str) -> VariantFigures | None:
         """See ``Backend.measured``."""

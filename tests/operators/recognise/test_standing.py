@@ -13,7 +13,7 @@ from specialization.timeline import Timeline
 FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
 HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}
 OCEANS = {"special": 0.801, "cascade": 0.18, "speedup": 2.6}
-ACCOUNT = Seconds(oracle=4.0, shortcuts=0.7, avoided=6.0, early=0.1)
+ACCOUNT = Seconds(oracle=4.0, shortcuts=0.8, avoided=6.0)
 STANDING = Standing("specialised", 2, "exits", ("bus", "van"), 30, ACCOUNT)
 
 
@@ -40,7 +40,7 @@ def test_exits_in_use_are_told_of_with_their_classes() -> None:
         mean_window=30.0,
         saving=0.52,
         speedup=2.0833,
-        processor_s=ProcessorSeconds(oracle=4.0, shortcuts=0.7, avoided=6.0, spent=0.0, saved=5.2),
+        processor_s=ProcessorSeconds(oracle=4.0, shortcuts=0.8, avoided=6.0, spent=0.0, saved=5.2),
     )
     assert msgspec.json.decode(msgspec.json.encode(found), type=Specialization) == found
 

@@ -35,7 +35,7 @@ def test_a_node_without_shortcuts_demands_nothing() -> None:
     assert demanding(query(0.97), catalogue([])) == {}
 
 
-@pytest.mark.parametrize("node", [{"specialize": True}, {"caches": True}, {"caches": "release"}])
+@pytest.mark.parametrize("node", [{"specialize": True}, {"caches": True}])
 def test_who_asks_for_exits_that_cannot_be_hears_why(node: dict[str, Any]) -> None:
     assert hopeless(query(**node)) == {}
     assert hopeless(query(1.0, **node))["kind"].startswith("at accuracy 1 exits may not disagree even once")

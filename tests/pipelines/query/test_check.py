@@ -148,28 +148,14 @@ def test_a_damaged_card_is_told_with_the_node_that_names_it(tmp_path: Path, cata
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [
-        ("caches: relase", "caches: is 'relase'; did you mean 'release'? allowed: auto, true, false, release"),
-        ("caches: 2", "caches: is 2; allowed: auto, true, false, release"),
-        (
-            "caches: release, specialize: true",
-            ": specialize spares runs of the model, caches: release spares none: remove one of them",
-        ),
-        ("caches: release, gallery: people", ": caches answer classes: remove caches, or the gallery"),
+        ("caches: release", "caches: is 'release'; allowed: auto, true, false"),
+        ("caches: 2", "caches: is 2; allowed: auto, true, false"),
+        ("caches: true, gallery: people", ": caches answer classes: remove caches, or the gallery"),
     ],
 )
-def test_what_does_not_go_with_release_is_said_in_one_line(
+def test_what_is_wrong_with_caches_is_said_in_one_line(
     tmp_path: Path, catalogue: Catalogue, keys: str, problem: str
 ) -> None:
     node = f"  - {{name: type, task: recognise, input: detect, model: vehicle-type, {keys}}}"
     (found,) = problems_of(CARS + node, catalogue, tmp_path)
     assert found.removeprefix("nodes[1]").removeprefix(".") == problem
-
-
-def test_release_is_refused_where_the_oracle_is_not_listed(tmp_path: Path, catalogue: Catalogue) -> None:
-    node = "  - {{name: type, task: recognise, input: detect, model: {}, caches: {}}}"
-    int8 = "vehicle-type@onnxruntime-int8"
-    assert problems_of(CARS + node.format(int8, "release"), catalogue, tmp_path) == [
-        "nodes[1].caches: release is for the oracle: list 'vehicle-type' as a model, or set caches: true"
-    ]
-    assert problems_of(CARS + node.format(int8, "true"), catalogue, tmp_path) == []
-    assert problems_of(CARS + node.format(f"[vehicle-type, {int8}]", "release"), catalogue, tmp_path) == []

@@ -77,15 +77,10 @@ def test_by_default_both_are_auto_exits_of_files_are_used_and_those_of_one_strea
     assert takes_exits(node())
 
 
-def test_early_answers_spare_no_runs_so_that_no_exits_of_one_stream_are_made() -> None:
-    assert not specializes(node(caches="release"))
-
-
 def test_what_is_asked_for_learns() -> None:
     assert specializes(node(specialize=True))
     assert not makes_caches(node(specialize=True))
     assert makes_caches(node(caches=True))
-    assert uses_caches(node(caches="release"))
     assert learns(node(specialize=False, caches=True))
     assert takes_exits(node(specialize=False))
     assert not learns(node(specialize=False))

@@ -179,15 +179,6 @@ def test_audits_in_which_the_oracle_was_not_sure_are_told_apart() -> None:
     assert "yard type: in 3 more audits the oracle itself was not sure; they do not count" in text
 
 
-def test_the_report_says_what_early_answers_have_cost() -> None:
-    plain = node_plan(Audited("type", "cached", "big", ["big"]), Audit(Rule(0.97)))
-    nodes = [msgspec.structs.replace(plain, early_s=1.234)]
-    console = Console(file=io.StringIO(), width=120)
-    with console.capture() as captured:
-        console.print(render(full_counts().report(2.0, [StreamPlan(stream="yard", query="q", at=AT, nodes=nodes)])))
-    assert "yard type cached: that answers came earlier has cost 1.23 s of processor time" in captured.get()
-
-
 def test_the_report_says_why_a_shortcut_does_not_answer() -> None:
     plain = node_plan(Audited("type", "cached", "big", ["big"]), Audit(Rule(0.97)))
     nodes = [msgspec.structs.replace(plain, reason="exits are not used: none are made yet")]

@@ -146,14 +146,6 @@ def test_without_a_word_in_the_query_the_same_exits_are_made(place: Path, tmp_pa
     assert [each.stream for each in report.specialization] == ["album"]
 
 
-def test_where_answers_are_released_every_look_is_an_audit(place: Path, tmp_path: Path) -> None:
-    report, given, _ = run(place, tmp_path / "out.jsonl", caches="release")
-    found = plan(report)
-    assert given["cached"] > 100
-    assert found.audits >= given["cached"]
-    assert found.early_s is not None
-
-
 def test_exits_in_a_file_prove_themselves_from_the_first_frame_and_no_others_are_made(
     place: Path, tmp_path: Path, maker: Service
 ) -> None:

@@ -110,16 +110,11 @@ class Asked:
     exits: dict[str, Knows] | None = None
     leaves: Sequence[bool] | None = None
     classes: int = 3
-    early: list[ExitResult] = field(default_factory=list)
-    """The early answers that it was given."""
 
     def request(self) -> GroupRequest:
         exits = None if self.exits is None else ExitSet(self.exits, self.classes)
         leaves = None if self.leaves is None else np.array(self.leaves, np.bool_)
-        return GroupRequest("kind", items()[list(self.rows)], self._hear, RowPolicy(exits, leaves))
-
-    def _hear(self, outputs: list[Array]) -> None:
-        self.early.append(ExitResult.of([part.copy() for part in outputs]))
+        return GroupRequest("kind", items()[list(self.rows)], RowPolicy(exits, leaves))
 
     def expected(self) -> ExitResult:
         """Row by row, by the words of the contract."""

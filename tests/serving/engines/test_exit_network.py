@@ -73,14 +73,6 @@ def test_every_request_has_what_it_would_have_row_by_row(cut: ExitNetwork, asked
     for each, result in zip(asked, found, strict=True):
         expected = each.expected()
         check(result, expected, near)
-        decided = bool((expected.place < 2).all())
-        assert len(each.early) == decided, "early once, where all rows are decided"
-        for early in each.early:
-            assert (early.place.tolist(), early.left.tolist()) == (expected.place.tolist(), expected.left.tolist())
-            np.testing.assert_array_equal(early.distribution, expected.distribution)
-            assert (early.scores == 0).all()
-            assert early.scores.shape == result.scores.shape
-            assert [tap.shape for tap in early.taps] == [(len(each.rows), 0)] * 2
 
 
 @pytest.mark.parametrize("count", [1, 5, 2])
@@ -93,7 +85,6 @@ def test_without_a_policy_scores_are_bit_for_bit_those_of_the_whole(cut, count):
     (plain,) = cut.run([GroupRequest("kind", items()[:count])], 8)
     for one, other in zip(plain, found.as_list(), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert not asked.early
 
 
 def test_rows_that_run_on_are_heard_once_and_end_bit_for_bit_as_the_whole(cut):
@@ -151,29 +142,7 @@ def test_rows_that_another_network_answers_stop_at_the_last_cut_and_others_of_th
         near(tap, other)
 
 
-def test_a_request_that_is_decided_hears_early_and_once_before_the_next_exit_looks(cut):
-    heard: list[int] = []
-    first = Asked([0, 1], at(Knows(0, ALL)), [False, True])
-
-    class Watches(Knows):
-        def look(self, features):
-            heard.append(len(first.early))
-            return super().look(features)
-
-    second = Asked([2, 3], at(Knows(0, NONE), Watches(1, frozenset({2}))))
-    run(cut, [first, second])
-    assert heard == [1]
-    assert [each.left.tolist() for each in first.early] == [[False, True]]
-    assert not second.early
-
-
-def test_a_request_that_runs_in_steps_hears_of_all_its_rows_at_once(cut):
-    asked = Asked(range(5), at(Knows(0, ALL)), [False] * 5)
-    run(cut, [asked], step=2)
-    assert [len(each.place) for each in asked.early] == [5]
-
-
-def test_a_failing_exit_fails_the_run_and_what_was_told_early_stays(cut):
+def test_a_failing_exit_fails_the_run_and_the_next_one_is_right(cut):
     class Breaks(Knows):
         def look(self, features):
             raise ValueError("no such exit")
@@ -181,7 +150,6 @@ def test_a_failing_exit_fails_the_run_and_what_was_told_early_stays(cut):
     first = Asked([0], at(Knows(0, ALL), Knows(1, ALL)))
     with pytest.raises(ValueError, match="no such exit"):
         run(cut, [first, Asked([1], at(Breaks(1, ALL)))])
-    assert len(first.early) == 1
     check(run(cut, [first])[0], first.expected(), near)
 
 

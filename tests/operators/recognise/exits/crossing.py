@@ -54,7 +54,6 @@ class Crossing:
         kinds: Sequence[ShortcutKind] = ("specialised",),
         accuracy: float = 0.8,
         per_track: bool = False,
-        releases: bool = False,
         there: ExitArtefact | None = None,
         makes: bool = True,
         asked_for: bool = True,
@@ -73,14 +72,12 @@ class Crossing:
         self.engine.costs_s = {"net": 0.01, CUT: 0.005}
         self.vocabulary = Vocabulary(3, 0.6, () if nameless is None else (COLOURS.index(nameless),))
         self.recogniser = Classifier(self.engine, Roles.of(["net"], self.engine.card), "paint")
-        self.budget, self._accuracy, self._follows = budget or unlimited(), accuracy, releases
+        self.budget, self._accuracy = budget or unlimited(), accuracy
         self.cut = CutOracle(self.engine, "net", self._places, self.budget)
         self.special = SpecialisedExits(self.cut, self._stream, asked_for) if "specialised" in kinds else None
         all_streams = partial(self.tuned, Subject("type", "net", SHA, "words"), there)
         self.shared = SharedExits(self.cut, all_streams, makes) if "cached" in kinds else None
-        networks = ChainNetworks(
-            self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared, releases
-        )
+        networks = ChainNetworks(self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared)
         self.objects = Objects(self.recogniser) if per_track else None
         terms = ChainTerms(Rule(accuracy, rate=0.05), self.budget, Listeners(observer=self.heard))
         self.node = Chain("type", networks, terms, self.objects)
@@ -148,7 +145,7 @@ class Crossing:
 
     def tuned(self, subject: Subject, there: ExitArtefact | None = None) -> HeardExits:
         request = ExitsRequest(subject, self.vocabulary, self._accuracy, self.maker)
-        return HeardExits(request, self.cut, there, self._follows)
+        return HeardExits(request, self.cut, there)
 
     def _stream(self, stream: str) -> SpecialisedStream:
         subject = Subject("type", "net", SHA, self.labels, stream)

@@ -83,7 +83,7 @@ class LentCrossing(Crossing):
         )
         self.engine.costs_s = {NEAR: NEAR_S, LENT: NEAR_S}
         self.vocabulary = Vocabulary(3, 0.6)
-        self.budget, self._accuracy, self._follows = budget or unlimited(), 0.8, False
+        self.budget, self._accuracy = budget or unlimited(), 0.8
         reference = RemoteReference(self.far, FAR, lambda: self.far.now_s, self.budget.used_elsewhere)
         self.recogniser = Classifier(reference, Roles.of([FAR, NEAR], self.engine.card), "paint")
         self.crossings = Crossings(1.0, [FAR])

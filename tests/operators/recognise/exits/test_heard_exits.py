@@ -16,7 +16,6 @@ from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
-    EVERY,
     IN_VAIN,
     LEAST_FACTOR,
     LEAST_GAIN,
@@ -37,14 +36,14 @@ ALL = (0, 1, 2, WORDS.unknown)
 
 
 async def heard(
-    there: ExitArtefact | None = None, follows: bool = False, maker: Maker | None = None, subject: Subject = SUBJECT
+    there: ExitArtefact | None = None, maker: Maker | None = None, subject: Subject = SUBJECT
 ) -> HeardExits:
     """What hears exits of an open network."""
     engine = FakeEngine(vehicle=(card_of("vehicle"), lambda _: []))
     engine.costs_s = {"vehicle": 0.01}
     cut = CutOracle(engine, "vehicle", lambda: SPEC.cuts, unlimited())
     await cut.open()
-    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000)), cut, there, follows)
+    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000)), cut, there)
 
 
 def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> TappedLooks:
@@ -129,18 +128,6 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_ag
             due.append(number)
             await tuned(known)
     assert due == [FIRST_TUNING, 72, 108, 162, 243, 364]
-
-
-async def test_where_thresholds_follow_they_are_tuned_often() -> None:
-    known = await heard(exits(), follows=True)
-    known.begin()
-    due = []
-    for number in range(1, 400):
-        known.heard(looks(1, seed=number))
-        if known.tuning_is_due:
-            due.append(number)
-            await tuned(known)
-    assert due == [FIRST_TUNING, FIRST_TUNING + EVERY, FIRST_TUNING + 2 * EVERY]
 
 
 async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:

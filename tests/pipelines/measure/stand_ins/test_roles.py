@@ -37,7 +37,6 @@ def test_a_plain_name_may_be_stood_in_for() -> None:
         TYPE | {"model": "vehicle-type on gpu"},
         TYPE | {"model": {"task": "vehicle-type"}},
         TYPE | {"model": "sface", "gallery": "people"},
-        TYPE | {"caches": "release"},
         TYPE | {"budget": {"per_day": "500 calls"}},
         DETECT,
         YOLOX | {"detail": "auto"},

@@ -145,7 +145,6 @@ def test_pictures_leave_the_machine_only_where_the_query_says_so_in_words(
     [
         ("  - {name: type, task: recognise, input: detect, model: MODEL}\n", "asked once for each tracked object"),
         ("  - {name: type, task: recognise, input: track, answer: look, model: MODEL}\n", "not at every look"),
-        ("  - {name: type, task: recognise, input: track, caches: release, model: MODEL}\n", "caches: release"),
         ("  - {name: type, task: recognise, input: track, gallery: people, model: MODEL}\n", "remove the gallery"),
         ("  - {name: type, task: recognise, input: track, model: [vehicle-type, MODEL]}\n", "lists it first"),
         ("  - {name: found, task: detect, model: MODEL}\n", "model"),
