@@ -1,18 +1,17 @@
 """The history of specialization on one stream and node: phases, dominant classes, sources of answers.
 
-Pure, and bounded however long the stream: the oldest spans are forgotten, counts are kept in ever longer slices, and
-the statistics, which are sums, lose nothing by either.
+Pure, and bounded however long the stream: the oldest spans are forgotten, and the statistics, which are sums, lose
+nothing by that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specialization.timeline_state import AnswerCounts, PhaseSpan, Slice, Statistics, TimelineState
+from specialization.timeline_state import AnswerCounts, PhaseSpan, Statistics, TimelineState
 from specialization.weg.state import PhaseName
 
 MOST_SPANS = 2000
-MOST_SLICES = 600
 RESTART_S = 10.0
 """A clock that goes back by more has begun anew; what goes back by less came late."""
 
@@ -28,10 +27,8 @@ class Timeline:
         self, at_s: float, *, oracle: int = 0, head: int = 0, fallback: int = 0, reused: int = 0, audits: int = 0
     ) -> None:
         """Count answers by source; ``fallback``: a head said "other", the oracle answered. Audits are no answers."""
-        counts = AnswerCounts(oracle, head, fallback, reused, audits)
         self._move(at_s)
-        self.state.total.add(counts)
-        self._slice().counts.add(counts)
+        self.state.total.add(AnswerCounts(oracle, head, fallback, reused, audits))
 
     def entered(self, at_s: float, phase: PhaseName, classes: Sequence[str] = (), window: int = 0) -> None:
         """Record a change of phase or of dominant classes; ``window``: the answers that spoke for it."""
@@ -42,11 +39,6 @@ class Timeline:
         if phase == "specialised":
             self._specialised(len(kept), window, again=last is not None and last.phase == phase)
         self._append(PhaseSpan(self.state.now_s, self.state.now_s, phase, kept))
-
-    def agreed(self, at_s: float, low: float, high: float) -> None:
-        """Record the interval of the agreement with the oracle that audits show now."""
-        self._move(at_s)
-        self._slice().agreement = (low, high)
 
     def statistics(self) -> Statistics:
         """Totals so far."""
@@ -85,31 +77,6 @@ class Timeline:
         surplus = max(0, len(spans) - MOST_SPANS)
         del spans[:surplus]
         self.state.forgotten += surplus
-
-    def _slice(self) -> Slice:
-        state = self.state
-        start_s = _start(state.now_s, state.slice_s)
-        if not state.slices or state.slices[-1].from_s != start_s:
-            state.slices.append(Slice(start_s))
-        while len(state.slices) > MOST_SLICES:
-            self._coarsen()
-        return state.slices[-1]
-
-    def _coarsen(self) -> None:
-        state = self.state
-        state.slice_s *= 2
-        merged: list[Slice] = []
-        for each in state.slices:
-            start_s = _start(each.from_s, state.slice_s)
-            if not merged or merged[-1].from_s != start_s:
-                merged.append(Slice(start_s))
-            merged[-1].counts.add(each.counts)
-            merged[-1].agreement = each.agreement or merged[-1].agreement
-        state.slices = merged
-
-
-def _start(at_s: float, slice_s: float) -> float:
-    return at_s // slice_s * slice_s
 
 
 def _ratio(part: float, whole: float) -> float | None:

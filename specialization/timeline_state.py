@@ -47,15 +47,6 @@ class PhaseSpan(msgspec.Struct):
     classes: tuple[str, ...] = ()
 
 
-class Slice(msgspec.Struct):
-    """The counts of one slice, which is ``TimelineState.slice_s`` long."""
-
-    from_s: float
-    counts: AnswerCounts = msgspec.field(default_factory=AnswerCounts)
-    agreement: tuple[float, float] | None = None
-    """The interval at its end."""
-
-
 class TimelineState(msgspec.Struct):
     """Times are media seconds of the stream."""
 
@@ -63,8 +54,6 @@ class TimelineState(msgspec.Struct):
     ahead_s: float = 0.0
     """How far the stream's time is ahead of the source's clock, which begins anew when it is started again."""
     total: AnswerCounts = msgspec.field(default_factory=AnswerCounts)
-    slices: list[Slice] = []
-    slice_s: float = 1.0
     spans: list[PhaseSpan] = []
     forgotten: int = 0
     """Spans before the oldest that is kept."""

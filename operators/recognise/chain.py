@@ -270,14 +270,10 @@ class Chain:
         self._announce(stream)
 
     def _tell_weg(self, stream: NodeStream, outcome: AuditOutcome) -> None:
-        """Tell WEG, and the timeline, of an audit of the stream's own exits."""
+        """Tell WEG of an audit of the stream's own exits."""
         specialised = self._networks.specialised
-        if specialised is None or outcome.key != specialised.key:
-            return
-        specialised.of(stream.name).audited(outcome.number, outcome.agrees)
-        if stream.timeline is not None:
-            agreement = stream.audits.of(outcome.key).estimate().sequential
-            stream.timeline.agreed(stream.at_s, agreement.low, agreement.high)
+        if specialised is not None and outcome.key == specialised.key:
+            specialised.of(stream.name).audited(outcome.number, outcome.agrees)
 
     def _announce(self, stream: NodeStream) -> None:
         """Log each audit that has changed its phase, once."""

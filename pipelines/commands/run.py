@@ -27,7 +27,6 @@ FILE = click.Path(path_type=Path)
 @click.option("--events", metavar="FILE", help="Write events of tracks, zones and lines as JSON lines; - is stdout.")
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
-@click.option("--plots", type=FILE, metavar="DIR", help="Draw what was planned and what specialization did.")
 @click.option("--forward", type=FILE, metavar="FILE", help="Send events and states where the file of sinks says.")
 @options.recorded
 @options.limit
@@ -43,7 +42,6 @@ def command(
     events: str | None,
     annotate: Path | None,
     report: Path | None,
-    plots: Path | None,
     forward: Path | None,
     record: options.MakeRecording | None,
     limit: int | None,
@@ -74,6 +72,6 @@ def command(
         from pipelines.observe.forward.opening import open_sinks  # clients of MQTT and HTTP
 
         listeners = open_sinks(sinks, forward.parent)
-    outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners, stay)
+    outputs = Outputs(out, annotate, report, listening, events, recording, listeners, stay)
     few_arenas()
     run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder, loop=loop)

@@ -14,7 +14,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "mqtt": ("paho",),
     "remote": ("grpc", "google"),
     "parquet": ("pyarrow",),
-    "train": ("torch", "matplotlib"),
+    "train": ("torch",),
 }
 """The purpose of each, by the names that are imported. Engines are no commands': ``sluice doctor`` names theirs."""
 

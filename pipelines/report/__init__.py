@@ -2,5 +2,5 @@
 they come.
 
 Read in this order: ``tracks``, ``static_objects``, ``budget_text``, ``run_report``, ``run_counts``,
-``text``, ``recorded``, ``explanation``, ``minute``, ``watch_view``, ``plots``.
+``text``, ``recorded``, ``explanation``, ``minute``, ``watch_view``.
 """

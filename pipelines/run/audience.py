@@ -16,7 +16,6 @@ from pipelines.observe.record.recorder import recorders
 from pipelines.process.safe_console import SafeConsole
 from pipelines.query.look_ahead import unhurried
 from pipelines.query.query_file import Query
-from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.run_counts import RunCounts
 from pipelines.run.outputs import EventLog, Outputs, ResultSink, event_log, open_files
 from pipelines.run.progress import RunProgress
@@ -44,7 +43,6 @@ class Audience:
     events: EventLog | None = None
     totals: EventTotals = field(default_factory=EventTotals)
     """The sums of events."""
-    history: PlanHistory = field(default_factory=PlanHistory)
 
     @asynccontextmanager
     async def attending(self) -> AsyncIterator[None]:
@@ -84,8 +82,6 @@ def audience(
     if outputs.events is not None or query.layout or curious:
         found.events = event_log(query, outputs.events, found.totals, found.observers, files)
         sinks.append(found.events)
-    if outputs.plots is not None:
-        sinks.append(found.history)
     return found
 
 

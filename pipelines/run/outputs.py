@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,14 @@ from operators.frames.frame import Frame
 from operators.observer import Observer
 from operators.publish.jsonl import JsonLines
 from operators.publish.track_events import Lifecycles, TrackMessage
-from operators.wire.schema import Event, Result, StreamPlan, to_json
+from operators.wire.schema import Event, Result, to_json
 from operators.zones.visits import EventTotals
 from pipelines.assembly.parts import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.layout import Recording
 from pipelines.observe.web.listen import Listen
-from pipelines.process.extras import need
 from pipelines.query.query_file import Query
-from pipelines.report.plots.plans import PlanHistory
-from pipelines.report.run_report import NodeTimeline
 from serving.errors import BadInput
 
 if TYPE_CHECKING:
@@ -57,9 +53,6 @@ class EventLog:
                 self._counts.see(message)
 
 
-log = logging.getLogger(__name__)
-
-
 class ResultSink(Protocol):
     """Takes results one by one, those of each stream in order."""
 
@@ -78,8 +71,6 @@ class Outputs:
     """A video or a directory of snapshots."""
     report: Path | None = None
     """A JSON file."""
-    plots: Path | None = None
-    """A directory for pictures of what specialization did, and of what was planned."""
     listen: Listen | None = None
     """Where the page, metrics and health are served while it goes on."""
     events: str | None = None
@@ -99,13 +90,6 @@ def check_writable(outputs: Outputs) -> None:
             outputs.report.touch()
     except OSError as error:
         raise BadInput(f"cannot write the report to {outputs.report}: {error.strerror}; choose another file") from None
-    if outputs.plots is not None:
-        need("matplotlib")
-    try:
-        if outputs.plots is not None:
-            outputs.plots.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot write pictures to {outputs.plots}: {error.strerror}; choose another folder") from None
 
 
 def open_files(
@@ -142,12 +126,3 @@ def _drawn_by(annotator: Annotator) -> FinalStep:
         await asyncio.to_thread(annotator.observe, frame, result)
 
     return draw
-
-
-def plot(directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan], history: PlanHistory) -> None:
-    """Draw what was planned, and what specialization did."""
-    from pipelines.report.plots.timeline import save_all  # heavy: others need not wait for it
-
-    drawn = [*save_all(directory, timelines, plans), *history.save_all(directory)]
-    if not drawn:
-        log.warning("--plots %s: nothing to draw: no node of the query specialises or had a choice", directory)

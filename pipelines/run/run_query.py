@@ -30,7 +30,7 @@ from pipelines.report.text import render
 from pipelines.run.audience import Audience, audience
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
-from pipelines.run.outputs import Outputs, check_writable, plot
+from pipelines.run.outputs import Outputs, check_writable
 from serving.common.clock import SteadyClock
 from serving.errors import SluiceError, SourceError
 
@@ -113,7 +113,8 @@ class _Ended:
         report = _report(self.listening, shortcuts, time.monotonic() - self.started_s)
         if report.frames.sampled or problem is None:
             SafeConsole(stderr=self.outputs.results == "-").print(render(report))
-        _save(self.outputs, report, self.listening, shortcuts)
+        if self.outputs.report is not None:
+            self.outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
         return report
 
 
@@ -121,11 +122,3 @@ def _report(listening: Audience, shortcuts: Shortcuts, took_s: float) -> RunRepo
     plans = shortcuts.plans(datetime.now(UTC), gone=True)
     report = listening.counts.report(took_s, plans, shortcuts.timelines())
     return msgspec.structs.replace(report, lines=listening.totals.lines(), zones=listening.totals.zones())
-
-
-def _save(outputs: Outputs, report: RunReport, listening: Audience, shortcuts: Shortcuts) -> None:
-    if outputs.report is not None:
-        outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
-    if outputs.plots is not None:
-        plans = shortcuts.plans(datetime.now(UTC), gone=True)
-        plot(outputs.plots, shortcuts.timelines(), plans, listening.history)

@@ -158,9 +158,7 @@ def test_a_program_imports_it_with_its_types(installed: Installed) -> None:
         (["run", QUERY, "--forward", "webhook.yaml"], "serve"),
         (["run", QUERY, "--forward", "mqtt.yaml"], "mqtt"),
         (["backend"], "remote"),
-        (["run", QUERY, "--plots", "plots"], "train"),
         (["models", "train", "mine", "--from", "examples"], "train"),
-        (["models", "profile", "vehicle-type", "--plot", "plot.png"], "train"),
     ],
     ids=lambda value: " ".join(value[:2]) + f" {value[-1]}" if isinstance(value, list) else value,
 )

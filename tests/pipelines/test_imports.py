@@ -45,7 +45,6 @@ HEAVY = (
         "torch",
         "openvino",
         "sklearn",
-        "matplotlib",
         "scipy",
     }
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
 
-from specialization.timeline import MOST_SLICES, MOST_SPANS, Timeline
+from specialization.timeline import MOST_SPANS, Timeline
 from specialization.timeline_state import AnswerCounts, TimelineState
 from specialization.weg.state import PhaseName
 
@@ -67,33 +65,20 @@ def test_a_source_started_again_goes_on_from_where_it_was_and_what_comes_late_is
     timeline.counted(95, audits=1)
     assert timeline.state.now_s == 100
     timeline.counted(0, oracle=1)
+    assert timeline.state.now_s == 100
     timeline.counted(7, oracle=1)
-    assert [each.from_s for each in timeline.state.slices] == [100, 107]
+    assert timeline.state.now_s == 107
+    assert timeline.state.total.oracle == 3
 
 
 def test_it_goes_on_from_its_state() -> None:
     timeline = told()
-    timeline.agreed(9, 0.9, 0.99)
     data = msgspec.json.encode(timeline.state)
     again = Timeline(msgspec.json.decode(data, type=TimelineState))
     for each in (timeline, again):
         each.entered(10, "specialised", ["car"], window=30)
         each.counted(11, head=3)
     assert again.state == timeline.state
-    assert again.state.slices[-2].agreement == (0.9, 0.99)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1e5), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), max_size=60))
-def test_slices_hold_all_that_was_counted(told: list[tuple[float, int, int, int]]) -> None:
-    timeline = Timeline()
-    for at_s, oracle, head, audits in sorted(told):
-        timeline.counted(at_s, oracle=oracle, head=head, audits=audits)
-    sums = AnswerCounts()
-    for each in timeline.state.slices:
-        sums.add(each.counts)
-    assert sums == timeline.state.total
-    starts = [each.from_s for each in timeline.state.slices]
-    assert starts == sorted(set(starts))
 
 
 def test_memory_is_bounded_and_what_is_forgotten_is_counted() -> None:
@@ -101,12 +86,9 @@ def test_memory_is_bounded_and_what_is_forgotten_is_counted() -> None:
     phases: list[PhaseName] = ["specialised", "selecting"]
     for number in range(3 * MOST_SPANS):
         timeline.entered(number, phases[number % 2], ["car"], window=40)
-        timeline.agreed(number, 0.9, 1.0)
         timeline.counted(number, oracle=1)
     state = timeline.state
     assert (len(state.spans), state.forgotten) == (MOST_SPANS, 2 * MOST_SPANS)
-    assert MOST_SLICES / 2 <= len(state.slices) <= MOST_SLICES
-    assert sum(each.counts.oracle for each in state.slices) == 3 * MOST_SPANS
-    assert all(each.agreement for each in state.slices)
+    assert state.total.oracle == 3 * MOST_SPANS
     found = timeline.statistics()
     assert (found.transitions, found.mean_window) == (1.5 * MOST_SPANS, 40.0)

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
-from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
 from serving.common.explain import choices
@@ -63,18 +62,13 @@ class Words(click.ParamType):
     help="Time for latencies, of each model.",
 )
 @click.option("--again", is_flag=True, help="Build and measure anew what is known already.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw latency and quality.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of tables.")
-def command(
-    names: Sequence[str], models: tuple[Path, ...], data: Path | None, plot: Path | None, as_json: bool, **given: Any
-) -> None:
+def command(names: Sequence[str], models: tuple[Path, ...], data: Path | None, as_json: bool, **given: Any) -> None:
     """Measure the variants of models on this machine: engines, precisions, input sizes.
 
     A dot marks those that no other beats in latency and quality at once. Profiles are kept, and reused until the
     machine, the engine, the model or the data change.
     """
-    if plot is not None:
-        need("matplotlib")
     entries = [catalogue(models).find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.profile_models import ProfileRequest, measure
 
@@ -84,10 +78,6 @@ def command(
             found.append(measure(entry, artefacts_dir(), data, ProfileRequest(**given), report))
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
-    if plot is not None:
-        from pipelines.report.plots.networks import save_variants
-
-        save_variants(plot, found)
     if as_json:
         say(json.dumps([_plain(each) for each in found], indent=2))
     else:

@@ -1,4 +1,4 @@
-"""A stream that was specialised twice, as tests of reports and pictures need it."""
+"""A stream that was specialised twice, as tests of reports need it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ def timeline() -> Timeline:
     told.counted(9, oracle=10)
     told.entered(10, "specialised", ["car", "van"], window=40)
     told.counted(20, head=45, fallback=5, audits=5)
-    told.agreed(20, 0.8, 1.0)
     told.entered(40, "initialising")
     told.counted(45, oracle=30)
     told.entered(50, "specialised", ["bus", "car", "van"], window=60)
     told.counted(60, head=60, reused=20)
-    told.agreed(60, 0.92, 0.99)
     return told
 
 

@@ -22,7 +22,6 @@ from operators.observer import Observer, Observers
 from operators.wire.schema import StreamStatus
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor
-from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
@@ -32,7 +31,6 @@ from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from serving.errors import SluiceError, SourceError
-from tests.pipelines.report import timeline_story
 
 STREET = "synthetic:street?seed=3&duration_s=3&fps=10&width=320&height=180"
 NODES = [
@@ -184,26 +182,6 @@ def test_a_run_in_which_every_frame_failed_has_failed(monkeypatch: pytest.Monkey
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(SluiceError, match="cannot write the report"):
         run(query(STREET), report=tmp_path / "no" / "rep.json")
-
-
-def test_pictures_are_drawn_of_what_specialization_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [("s0", "kind", timeline_story.timeline())]
-    monkeypatch.setattr(Shortcuts, "timelines", lambda self: told)
-    summary = run(query(STREET), plots=tmp_path / "new" / "plots")
-    assert [path.name for path in (tmp_path / "new" / "plots").iterdir()] == ["s0.png"]
-    assert summary["specialization"][0]["spans"][0]["phase"] == "initialising"
-
-
-def test_where_nothing_specialises_nothing_is_drawn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run(query(STREET), plots=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    assert "nothing to draw: no node of the query specialises or had a choice" in caplog.text
-
-
-def test_pictures_that_cannot_be_written_are_refused_before_the_work(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(SluiceError, match=r"cannot write pictures to .*: .*; choose another folder"):
-        run(query(STREET), plots=tmp_path / "file" / "plots")
 
 
 class States(Observer):

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from pipelines.commands.models import command
 from serving.catalogue.lookup import Catalogue, Entry
-from serving.errors import BadInput, ModelError
+from serving.errors import ModelError
 from serving.profiling import profiler as profiling
 from serving.profiling.footprint import Footprint
 from serving.variants.artefacts import folder, resolve
@@ -145,14 +145,6 @@ def test_the_cards_batch_limit_binds(tmp_path: Path, photos: Path) -> None:
     bounded = entry(tmp_path / "bounded", max_batch=1)
     known = rows(bounded, photos, "--precisions", "fp32")
     assert list(known["variants"][0]["latency_s"]) == ["1"]
-
-
-def test_the_plot_is_a_picture(small: Entry, photos: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "front.png"
-    profile(small, photos, "--plot", str(picture))
-    assert cv2.imread(str(picture)).shape[1] > 500
-    with pytest.raises(BadInput, match="cannot be written"):
-        profile(small, photos, "--plot", str(tmp_path / "no" / "front.png"))
 
 
 @pytest.mark.parametrize(
