@@ -1,7 +1,8 @@
 """A fleet that is scheduled on a real broker: three queries, twelve streams, three backends, two schedulers.
 
-A backend is killed, one is added, the load triples, the leading scheduler is killed. What is planned, what each
-backend serves, and what share of the frames is in time (1.5 s) is told every five seconds.
+No backend has the memory for all three networks, so that two have to serve at any time. A backend is killed, one is
+added, the load triples, the leading scheduler is killed. What is planned, what each backend serves, and what share of
+the frames is in time (1.5 s) is told every five seconds.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.fleet_parts.installation import NAMES
 from benchmarks.fleet_parts.story import Told
+from operators.wire.schema import FleetPlacement
 
 STEP_S = 5.0
 COLOURS = dict(zip(NAMES, ("#2a7", "#69c", "#c93", "#a5c"), strict=True))
@@ -30,6 +31,7 @@ def rows(told: Told) -> list[dict[str, Any]]:
             "epoch": plans[-1].epoch if plans else "",
             "leader": sorted({plan.leader for _, plan in told.placements}).index(plans[-1].leader) if plans else "",
             "wanted": sum(each.wanted for each in plans[-1].wanted) if plans else "",
+            "serving": serving(plans[-1]) if plans else "",
         }
         for name in NAMES:
             planned = [each for each in (plans[-1].backends if plans else []) if each.name == name]
@@ -51,11 +53,17 @@ def headline(told: Told, every_s: float) -> dict[str, Any]:
         "epochs": len(told.placements),
         "epochs_ascend": all(before.epoch < after.epoch for (_, before), (_, after) in pairwise(told.placements)),
         "leaders": len({plan.leader for _, plan in told.placements}),
+        "serving_least": min(serving(plan) for at_s, plan in told.placements if at_s >= 0),
     }
     for (event, at_s), (_, next_s) in pairwise(told.events.items()):
         found[f"in_time_after_{event.replace(' ', '_')}"] = in_time(told, at_s + 2 * every_s, next_s)
         found[f"in_time_at_once_{event.replace(' ', '_')}"] = in_time(told, at_s, at_s + 2 * every_s)
     return found
+
+
+def serving(plan: FleetPlacement) -> int:
+    """Backends that serve something."""
+    return sum(bool(each.sessions) for each in plan.backends)
 
 
 def in_time(told: Told, low_s: float, high_s: float) -> float:

@@ -21,13 +21,14 @@ from tests.real.command import sluice
 from tests.real.ports import free_port
 from tests.real.process import Sluice
 
-MODELS = {"types": "vehicle-type", "compact": "vehicle-type-compact", "kinds": "street-kind"}
+MODELS = {"types": "vehicle-type", "plates": "plates", "kinds": "street-kind"}
 """By query."""
+PLATES = Path(__file__).parents[1] / "weg_parts" / "models"
 STREAMS = 4
 """Those of each query."""
 SLO_MS = 1500
-MEMORY = "20MiB"
-"""For the networks of a backend: the largest leaves room for one of the others."""
+MEMORY = "14MiB"
+"""For the networks of a backend: there is room for the first or the second, and the third beside it."""
 NAMES = ("a", "b", "c", "d")
 QUERY = """\
 version: 1
@@ -87,10 +88,10 @@ class Installation:
             path = self._folder / f"{query}.yaml"
             path.write_text(QUERY.format(name=query, slo_ms=SLO_MS, urls=urls, streams=streams, model=model))
             paths.append(path)
-        return self._started("worker", "worker", *paths, "--group", "all")
+        return self._started("worker", "worker", *paths, "--group", "all", "--models", PLATES)
 
     def backend(self, name: str) -> None:
-        options = ("--broker", f"kafka://{self.bootstrap}", "--prefix", self.prefix, "--name", name)
+        options = ("--broker", f"kafka://{self.bootstrap}", "--prefix", self.prefix, "--name", name, "--models", PLATES)
         at = f"127.0.0.1:{self._ports[name]}"
         process = backend_process(self._folder / name, *options, listen=at, SLUICE_MODEL_MEMORY=MEMORY)
         self.backends[name] = self._running.enter_context(process)

@@ -23,7 +23,7 @@ class Pace:
 
     every_s: float = 10.0
     phase_s: float = 60.0
-    fps: float = 1.0
+    fps: float = 0.7
     """Frames of each stream in a second."""
 
 

@@ -55,7 +55,7 @@ def oblivious(scenario: Scenario) -> tuple[FleetPlan, float]:
 
 def _share(number: int, sessions: Sequence[tuple[ServedSession, float]]) -> BackendShare:
     shares = (
-        SessionShare(each.key.model, each.key.slo_s, 0, rate, each.saturated[KIND][0], each.models)
+        SessionShare(each.key.model, each.key.slo_s, 0, rate, each.saturated[KIND][0], each.rates(rate))
         for each, rate in sessions
     )
     return BackendShare(f"gpu-{number}", KIND, 0.0, tuple(shares))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from serving.placement.demands import BatchProfile, Demand, Profiles, prefix_profile
+from serving.placement.demands import BatchProfile, Demand, Profiles
+from serving.placement.prefixes import prefix_profile
 
 KIND = "gpu"
 MEMORY = 11_000_000_000

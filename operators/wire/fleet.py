@@ -19,6 +19,8 @@ MOST_SESSIONS: Final = 256
 """Sessions of a process, networks that are ready there, and profiles that it tells of."""
 MOST_BATCHES: Final = 32
 """Batch sizes of a profile."""
+MOST_PREFIXES: Final = 8
+"""Prefixes of a network that a process tells of."""
 MOST_BACKENDS: Final = 1000
 """Backends of a fleet."""
 MOST_DEVICE_KINDS: Final = 64
@@ -55,8 +57,6 @@ class AskedSession(msgspec.Struct, kw_only=True, frozen=True):
     """Times of batches over those of the profile; None where nobody knows."""
     state: LoadState = "active"
     priority: Priority = 0
-    prefix: Label = ""
-    """Models with the same prefix of layers run it once, as one session; empty: none is shared."""
     instead: Annotated[list[Name], Meta(max_length=MOST_SESSIONS)] = []
     """Models that may answer in its place."""
 
@@ -66,6 +66,15 @@ class BatchTime(msgspec.Struct, kw_only=True, frozen=True):
 
     batch: BatchSize
     ms: SpanMs
+
+
+class NetworkPrefix(msgspec.Struct, kw_only=True, frozen=True):
+    """The first layers of a network."""
+
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+    """Says what they compute of a picture, and how: where it is that of another network, both run them as one."""
+    share: Share
+    """Their part of the network's work."""
 
 
 class TimedModel(msgspec.Struct, kw_only=True, frozen=True):
@@ -79,8 +88,13 @@ class TimedModel(msgspec.Struct, kw_only=True, frozen=True):
     """Opening it, and running it once."""
     agreement: Share | None = None
     """Share of its reference's answers that it gives as well; None where nobody knows."""
+    prefixes: Annotated[list[NetworkPrefix], Meta(max_length=MOST_PREFIXES)] = []
+    """Shortest first; empty where nobody has looked, or others have nothing in common with it."""
 
     def __post_init__(self) -> None:
+        shares = [each.share for each in self.prefixes]
+        if shares != sorted(shares) or len({each.digest for each in self.prefixes}) < len(shares):
+            raise ValueError(f"the prefixes of {self.model!r} do not ascend")
         for before, after in zip(self.times, self.times[1:], strict=False):
             if after.batch <= before.batch or after.ms < before.ms:
                 raise ValueError(f"the times of {self.model!r} do not ascend with its batches")

@@ -41,6 +41,8 @@ class ProcessMeter(Observer):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._networks: dict[str, NetworkUse] = {}
+        self._loaded: dict[str, int] = {}
+        """Memory of what is loaded, in bytes: of models that are run as one it is one."""
         self.busy_s = 0.0
         """Time inside networks."""
         self.lag = 0
@@ -65,16 +67,25 @@ class ProcessMeter(Observer):
 
     def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:
         with self._lock:
+            if len(self._loaded) < MOST_NETWORKS:
+                self._loaded[network] = memory_bytes
             for use in self._uses(network):
                 use.loaded, use.load_s, use.memory_bytes = True, took_s, max(memory_bytes, use.memory_bytes)
 
     def model_unloaded(self, network: str) -> None:
         with self._lock:
+            self._loaded.pop(network, None)
             for use in self._uses(network):
                 use.loaded = False
 
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
         self.lag = sum(waiting.values())
+
+    @property
+    def loaded_bytes(self) -> int:
+        """The memory of all that is loaded."""
+        with self._lock:
+            return sum(self._loaded.values())
 
     def networks(self) -> dict[str, NetworkUse]:
         """The counts as they are now, by model."""

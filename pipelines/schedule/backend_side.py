@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from pipelines.kafka.topics import TopicsConfig
@@ -14,12 +15,14 @@ from pipelines.process.tasks import meanwhile
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.schedule.member import Member
-from pipelines.schedule.models_here import models_here
+from pipelines.schedule.models_here import ModelsHere
 from pipelines.settings import BrokerSettings
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock, sleep
-from serving.errors import SluiceError
+from serving.common.tensors import Array
+from serving.common.threads import in_own_thread
+from serving.errors import ModelError, SluiceError
 from serving.profiling.in_service import quiet_times
 from serving.remote.server.inference_service import Membership
 from serving.remote.session_meter import SessionMeter
@@ -36,12 +39,10 @@ class BackendSide:
 
     def __init__(self, facts: ProcessFacts, known: Catalogue, directory: Path, clock: Clock = SYSTEM) -> None:
         """``directory``: where profiles lie."""
-        self._known, self._directory, self._clock = known, directory, clock
+        self._models, self._clock = ModelsHere(known, directory), clock
         self.meter, sessions = ProcessMeter(), SessionMeter()
         self.membership = Membership(facts.id, sessions)
-        self._report = LoadReport(
-            facts, self.meter, sessions, lambda uses: models_here(known, directory, uses), clock.monotonic_s()
-        )
+        self._report = LoadReport(facts, self.meter, sessions, self._models.timed, clock.monotonic_s())
 
     def leave(self) -> None:
         """It takes no more work: say so."""
@@ -59,28 +60,35 @@ class BackendSide:
         self._report.epoch = epoch
 
     async def _measuring(self, engine: Backend) -> None:
-        """Measure, once each and beside all else, networks that are loaded and have no times on this machine."""
+        """Look once at each network that is loaded: what it shares with others, and its times where nobody has any."""
         tried: set[str] = set()
         while True:
             await asyncio.sleep(LOOK_S)
             for model, use in self.meter.networks().items():
-                if use.loaded and model not in tried:
+                if use.loaded and model not in tried and await self._looked(engine, model):
                     tried.add(model)
-                    await self._measure(engine, model)
+                    self._report.profiles_changed()
+
+    async def _looked(self, engine: Backend, model: str) -> bool:
+        """Whether that is done with, be it in vain."""
+        try:
+            await in_own_thread(partial(self._models.look, model), "prefixes")
+            await self._measure(engine, model)
+        except SluiceError as error:
+            if not engine.is_loaded(model):
+                return False
+            log.warning("%s cannot be measured: %s", model, error)
+        return True
 
     async def _measure(self, engine: Backend, model: str) -> None:
-        try:
+        with suppress(SluiceError):  # what was measured may hold no more
             if engine.measured(model) is not None:
                 return
-        except SluiceError:
-            pass  # what was measured holds no more
-        try:
-            times_s = await quiet_times(
-                engine.card(model),
-                lambda items: engine.infer(model, items, BACKGROUND),
-                self._clock.monotonic_s,
-                lambda rest_s: sleep(self._clock, rest_s),
-            )
-            engine.keep(model, times_s)
-        except SluiceError as error:
-            log.warning("%s cannot be measured: %s", model, error)
+
+        async def infer(items: Array) -> None:
+            if not engine.is_loaded(model):  # others need its memory
+                raise ModelError("it was unloaded while it was measured")
+            await engine.infer(model, items, BACKGROUND)
+
+        rest = partial(sleep, self._clock)
+        engine.keep(model, await quiet_times(engine.card(model), infer, self._clock.monotonic_s, rest))

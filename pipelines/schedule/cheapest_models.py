@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from serving.autoscale.autoscale import CLEARLY
@@ -21,6 +21,7 @@ from serving.placement.curves import BatchCurve
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place
 from serving.placement.plan import FleetPlan, ShedLoad
+from serving.placement.prefixes import Prefixes, grouped
 
 PARTS = (1, 16)
 """Instances that fill a machine."""
@@ -46,6 +47,7 @@ class ModelChoices:
     instead: Sequence[Sequence[str]]
     profiles: Profiles
     fleet: Fleet
+    prefixes: Prefixes = field(default_factory=dict)
 
     def mixes(self, machines: Mapping[str, int]) -> Iterator[list[Demand]]:
         """Those of the programme with so many machines by kind."""
@@ -56,8 +58,9 @@ class ModelChoices:
         """The sessions by the models that a plan gives them; a demand that it does not serve stays as it is."""
         served, anyhow = Counter[tuple[str, int, float]](), Counter[tuple[str, int]]()
         for share in (share for backend in before.backends for share in backend.sessions):
-            served[share.model, share.priority, share.slo_s] += share.items_per_s  # type: ignore[assignment]
-            anyhow[share.model, share.priority] += share.items_per_s  # type: ignore[assignment]
+            for model, rate in share.models.items():
+                served[model, share.priority, share.slo_s] += rate  # type: ignore[assignment]
+                anyhow[model, share.priority] += rate  # type: ignore[assignment]
         found: list[Demand] = []
         for each, others in zip(self.demands, self.instead, strict=True):
             models = dict.fromkeys((each.model, *others)) if others else ()
@@ -97,12 +100,12 @@ class _Mix:
     @cached_property
     def plan(self) -> FleetPlan:
         """On the backends that are there."""
-        return place(self.demands, self.choices.profiles, self.choices.fleet, self.before)
+        return self._placed(self.choices.fleet, self.before)
 
     @cached_property
     def wanted(self) -> Mapping[str, int]:
         """Backends by kind, if all were started anew."""
-        return place(self.demands, self.choices.profiles, Fleet(self.choices.fleet.kinds)).wanted
+        return self._placed(Fleet(self.choices.fleet.kinds)).wanted
 
     @cached_property
     def never_served(self) -> float:
@@ -110,7 +113,10 @@ class _Mix:
         there = [
             FleetBackend(f"{kind}-{number}", kind) for kind, count in self.wanted.items() for number in range(count)
         ]
-        return _weight(place(self.demands, self.choices.profiles, Fleet(self.choices.fleet.kinds, there)).shed)
+        return _weight(self._placed(Fleet(self.choices.fleet.kinds, there)).shed)
+
+    def _placed(self, fleet: Fleet, before: FleetPlan | None = None) -> FleetPlan:
+        return place(*grouped(self.demands, self.choices.profiles, self.choices.prefixes), fleet, before)
 
     @property
     def price(self) -> float:

@@ -24,6 +24,7 @@ from serving.autoscale.machines import wanted_workers
 from serving.autoscale.terms import AutoscaleTerms
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare
+from serving.placement.prefixes import Prefixes
 
 WIRE = 0.9
 """Share of a session's time that the backend has; the rest goes to calls."""
@@ -63,14 +64,14 @@ class EpochTask:
     instead: Sequence[Sequence[str]]
     """For each demand, models that may serve it in place of its own."""
     profiles: Mapping[str, Mapping[str, BatchProfile]]
+    prefixes: Prefixes
     before: FleetPlan | None
     may_save: bool = True
     """Whether other models may be taken to save cost."""
 
     def plan(self) -> FleetPlan:
-        return placed_for_least(
-            ModelChoices(self.demands, self.instead, self.profiles, self.fleet), self.before, self.may_save
-        )
+        choices = ModelChoices(self.demands, self.instead, self.profiles, self.fleet, self.prefixes)
+        return placed_for_least(choices, self.before, self.may_save)
 
     def changes_models(self, plan: FleetPlan) -> bool:
         """Whether other models than before serve where several may."""
@@ -129,7 +130,8 @@ class Epochs:
         instead = [others.get(model, ()) for model, _, _ in planned]
         may_save = now_s - self._changed_s >= self._terms.scaling.horizon_s
         demands = [demand(*each) for each in planned.items()]
-        return EpochTask(backends, fleet, demands, instead, profiles, self._plan, may_save)
+        prefixes = self._view.prefixes()
+        return EpochTask(backends, fleet, demands, instead, profiles, prefixes, self._plan, may_save)
 
     def end(self, epoch: int, moment: EpochStart, task: EpochTask, plan: FleetPlan) -> FleetPlacement:
         """The placement, once it is planned."""
@@ -151,7 +153,7 @@ class Epochs:
             workers=self._workers(moment),
             shed=[
                 ShedSession(
-                    model=each.model,
+                    model=bounds.word(each.model),
                     slo_ms=told_ms(each.slo_s),
                     rate=round(each.items_per_s, 3),
                     priority=each.priority,
@@ -198,7 +200,7 @@ class Epochs:
 
 
 def models_of(plan: FleetPlan) -> set[str]:
-    return {share.model for backend in plan.backends for share in backend.sessions}
+    return {model for backend in plan.backends for share in backend.sessions for model in share.models}
 
 
 def demand(key: Key, rate: float) -> Demand:
@@ -232,13 +234,13 @@ def placed_sessions(share: BackendShare) -> list[PlacedSession]:
         PlacedSession(
             model=model,
             slo_ms=told_ms(session.slo_s),
-            rate=round(session.items_per_s, 3),
+            rate=round(rate, 3),
             batch=session.batch,
             duty_cycle_ms=max(round(share.duty_cycle_s * 1000, 3), 0.001),
             priority=session.priority,
         )
         for session in share.sessions
-        for model in session.models
+        for model, rate in session.models.items()
     ]
 
 
@@ -248,8 +250,9 @@ def plan_of(placement: FleetPlacement, kinds: Mapping[str, str]) -> FleetPlan:
     for backend in placement.backends:
         if backend.sessions and backend.id in kinds:
             sessions = tuple(
-                SessionShare(each.model, planned_s(each.slo_ms), each.priority, each.rate, each.batch, (each.model,))
+                SessionShare(each.model, planned_s(each.slo_ms), each.priority, each.rate, each.batch, rates)
                 for each in backend.sessions
+                for rates in [{each.model: each.rate}]
             )
             cycle_s = max((each.duty_cycle_ms or 0.0) for each in backend.sessions) / 1000
             shares.append(BackendShare(backend.id, kinds[backend.id], cycle_s, sessions))

@@ -134,6 +134,17 @@ class FleetView:
             found[model][device] = as_profile(ranked[len(ranked) // 2], self._factor(model, device))
         return dict(found)
 
+    def prefixes(self) -> dict[str, dict[str, float]]:
+        """By model, as most backends that have looked say: digests of its first layers with their share of its work."""
+        said: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+        for (model, _), told in self._profiles.items():
+            said[model] += [{each.digest: each.share for each in profile.prefixes} for profile in told.values()]
+        found: dict[str, dict[str, float]] = {}
+        for model, each in said.items():
+            looked = [prefixes for prefixes in each if prefixes]
+            found[model] = next((most for most in looked if 2 * looked.count(most) > len(looked)), {})
+        return found
+
     def _factor(self, model: str, device: str) -> float:
         """How many times longer than its profile a model takes, where that is so on most backends that run it."""
         sessions = [

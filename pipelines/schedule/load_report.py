@@ -88,7 +88,6 @@ class LoadReport:
         passed_s = max(now_s - before.at_s, 1e-3)
         profiles = self._news(seen, now_s)
         self._last, self._told, self._ready = seen, (self.epoch, self.leaving), ready_at(seen)
-        memory = sum(use.memory_bytes for use in seen.networks.values() if use.loaded)
         facts = self.facts
         return ProcessLoad(
             id=facts.id,
@@ -98,7 +97,7 @@ class LoadReport:
             url=facts.url,
             device=facts.device,
             memory_bytes=facts.memory_bytes,
-            memory_free_bytes=max(0, facts.memory_bytes - memory),
+            memory_free_bytes=max(0, facts.memory_bytes - self._meter.loaded_bytes),
             busy=bounds.share((seen.busy_s - before.busy_s) / passed_s),
             lag=self._meter.lag,
             epoch=self.epoch,
@@ -121,6 +120,10 @@ class LoadReport:
             if apart > LARGE * expected and apart > SURE * sqrt(expected) + FEW:
                 return True
         return False
+
+    def profiles_changed(self) -> None:
+        """More is known of the models here: the next message tells it."""
+        self._profiled_s = -inf
 
     def _news(self, seen: Seen, now_s: float) -> Sequence[TimedModel]:
         """The profiles, where there are others than were told, or they were told long ago."""

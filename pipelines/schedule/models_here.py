@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from operators.wire.fleet import MOST_BATCHES, MOST_SESSIONS
-from operators.wire.schema import BatchTime, TimedModel
+from operators.wire.schema import BatchTime, NetworkPrefix, TimedModel
 from pipelines.measure.process_meter import NetworkUse
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
+from serving.loading.opening import prefix_shares
 from serving.loading.residency import RESIDENT_PER_FILE_BYTE
 from serving.variants import profiles, timings
-from serving.variants.artefacts import folder
+from serving.variants.artefacts import folder, resolve
 from serving.variants.variant import parse
 
 LEARNT = 1.25
 """Where nothing was measured, batches are expected to take so many times their mean in service."""
 
 
-def models_here(known: Catalogue, directory: Path, uses: Mapping[str, NetworkUse]) -> list[TimedModel]:
-    """The models and variants that have times, those in use first; ``directory``: where profiles lie."""
-    names = dict.fromkeys([*(name for name, use in uses.items() if use.loaded), *known.names()])
-    found = (_timed(name, known, directory, uses.get(name, NetworkUse())) for name in names)
-    return [each for each in found if each is not None][:MOST_SESSIONS]
+@dataclass(frozen=True)
+class ModelsHere:
+    """The models of a backend."""
+
+    known: Catalogue
+    directory: Path
+    """Where profiles lie."""
+    prefixes: dict[str, list[NetworkPrefix]] = field(default_factory=dict)
+    """By model that was looked at: what its network has in common with others, if they have it too."""
+
+    def timed(self, uses: Mapping[str, NetworkUse]) -> list[TimedModel]:
+        """The models and variants that have times, those in use first."""
+        names = dict.fromkeys([*(name for name, use in uses.items() if use.loaded), *self.known.names()])
+        found = (_timed(name, self.known, self.directory, uses.get(name, NetworkUse())) for name in names)
+        told = [each for each in found if each is not None][:MOST_SESSIONS]
+        return [replace(each, prefixes=self.prefixes.get(each.model, [])) for each in told]
+
+    def look(self, model: str) -> None:
+        """Look at what a network computes first, which takes a while; raises ModelError."""
+        found = prefix_shares(resolve(model, self.known, self.directory)).items()
+        self.prefixes[model] = [NetworkPrefix(digest=digest, share=round(share, 4)) for digest, share in found]
 
 
 def _timed(name: str, known: Catalogue, directory: Path, use: NetworkUse) -> TimedModel | None:

@@ -26,6 +26,16 @@ def common_prefix(models: Sequence[onnx.ModelProto]) -> list[str] | None:
     return None
 
 
+def prefixes(model: onnx.ModelProto) -> list[tuple[bytes, float]]:
+    """For each cut point a digest of all that is computed up to it, and its share of the work; raises ModelError.
+
+    Networks that have a digest in common have that prefix in common, as ``common_prefix`` finds it.
+    """
+    flow = dataflow(model)
+    content = tensor_digests(flow.model)
+    return [(content[handed_over(flow, point.tensor)], point.share) for point in recommended(flow)]
+
+
 def _places(flow: Dataflow) -> dict[bytes, str]:
     """Map the value handed over at each cut vertex to the first such tensor, in dataflow order."""
     content, places = tensor_digests(flow.model), dict[bytes, str]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 WORTH_SHARING = 0.3
 """The least share of a network's multiply-adds that must be common for it to be run in two pieces."""
+TOLD_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+"""The first prefix with each of these shares is told to others: networks of one group have half of their work in
+common, and so differ little."""
+DIGEST_CHARS = 16
 
 
 def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
@@ -44,6 +49,21 @@ def partners(new: ResolvedModel, groups: Sequence[Sequence[ResolvedModel]]) -> S
             if _worthwhile_prefix(models) is not None:
                 return members
     return ()
+
+
+def prefix_shares(source: ResolvedModel) -> dict[str, float]:
+    """Digests of what a network computes first, and how it is run, with their shares of its work; raises ModelError.
+
+    Networks of one process that have one in common are run in two pieces (``partners``); shortest first, a few of all.
+    """
+    from serving.graphs.prefix import prefixes
+
+    if source.cuts is not None:
+        return {}
+    found = prefixes(_graph(source))
+    first = (next((each for each in found if each[1] >= share), None) for share in TOLD_SHARES)
+    how = f"{source.card.input.model_dump_json()} {source.variant.engine} {source.variant.precision}".encode()
+    return {sha256(digest + how).hexdigest()[:DIGEST_CHARS]: share for digest, share in filter(None, first)}
 
 
 def open_model(entry: Entry, threads: int) -> Network:

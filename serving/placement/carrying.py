@@ -7,7 +7,7 @@ that it can hold all of it. All that found no place is packed anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from serving.placement.curves import ServedSession, SessionKey
@@ -59,16 +59,17 @@ def _missing(sessions: Sequence[ServedSession], pieces: Sequence[Piece]) -> list
 
 
 def _kept(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) -> dict[str, list[Piece]]:
-    """By backend, what it served, of sessions that are still there."""
-    known = {session.key: session for session in sessions}
+    """By backend, what it served, of models that are still asked for, whatever their groups were."""
+    known = {(model, each.key.slo_s, each.key.priority): each for each in sessions for model in each.models}
     there = {(backend.name, backend.kind) for backend in fleet.backends}
     return {
-        each.name: [
-            Piece(session, share.items_per_s)
+        each.name: _together(
+            Piece(session, rate)
             for share in each.sessions
-            if (session := known.get(SessionKey(share.model, share.slo_s, share.priority)))
+            for model, rate in share.models.items()
+            if (session := known.get((model, share.slo_s, share.priority)))
             and any(kind.name == each.kind for kind in session.kinds)
-        ]
+        )
         for each in before.backends
         if (each.name, each.kind) in there
     }
@@ -140,7 +141,7 @@ def _crowded(nodes: list[FleetNode], more: Piece) -> list[Piece]:
     return evicted
 
 
-def _together(pieces: Sequence[Piece]) -> list[Piece]:
+def _together(pieces: Iterable[Piece]) -> list[Piece]:
     """One piece for each session."""
     rates: dict[ServedSession, float] = {}
     for piece in pieces:

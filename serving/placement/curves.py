@@ -9,6 +9,7 @@ which r·d is whole. Sessions so slow that nothing is gathered, which the paper'
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -100,11 +101,16 @@ class ServedSession:
     key: SessionKey
     rate: float
     """Items a second."""
-    models: tuple[str, ...]
+    models: Mapping[str, float]
+    """The model, or those of the group, with their parts of the rate, 0 to 1."""
     curves: Mapping[str, BatchCurve]
     """By kind of device."""
     kinds: Sequence[DeviceKind] = field(default_factory=list)
     """Those that can keep the SLO, with the cheapest item first."""
+
+    def rates(self, rate: float) -> dict[str, float]:
+        """Items a second by model, of so many of the session."""
+        return {model: part * rate for model, part in self.models.items()}
 
     @cached_property
     def saturated(self) -> Mapping[str, tuple[int, float]]:
@@ -114,23 +120,21 @@ class ServedSession:
 
 def sessions_of(demands: Sequence[Demand], profiles: Profiles, kinds: Sequence[DeviceKind]) -> list[ServedSession]:
     """The sessions, in order of their keys; those that no kind can serve have no ``kinds``."""
-    rates: dict[SessionKey, float] = {}
-    models: dict[SessionKey, set[str]] = {}
-    for each in demands:
+    rates: dict[SessionKey, Counter[str]] = {}
+    for each in (each for each in demands if each.items_per_s > 0):
         grouped = each.prefix is not None and each.prefix in profiles
         key = SessionKey(each.prefix if grouped and each.prefix else each.model, each.slo_s, each.priority)
-        rates[key] = rates.get(key, 0.0) + each.items_per_s
-        models.setdefault(key, set()).add(each.model)
+        rates.setdefault(key, Counter())[each.model] += each.items_per_s  # type: ignore[assignment]
     curves = {
         model: {kind: BatchCurve(profile) for kind, profile in profiles.get(model, {}).items()}
         for model in {key.model for key in rates}
     }
-    order = sorted((key for key in rates if rates[key] > 0), key=lambda key: (key.model, key.slo_s, key.priority))
-    return [_session(key, rates[key], tuple(sorted(models[key])), curves[key.model], kinds) for key in order]
+    order = sorted(rates, key=lambda key: (key.model, key.slo_s, key.priority))
+    return [_session(key, rates[key], curves[key.model], kinds) for key in order]
 
 
 def _session(
-    key: SessionKey, rate: float, models: tuple[str, ...], curves: Mapping[str, BatchCurve], kinds: Sequence[DeviceKind]
+    key: SessionKey, rates: Mapping[str, float], curves: Mapping[str, BatchCurve], kinds: Sequence[DeviceKind]
 ) -> ServedSession:
     costs: list[tuple[float, int]] = []
     for place, kind in enumerate(kinds):
@@ -138,4 +142,6 @@ def _session(
         most = curve.saturated(key.slo_s)[1] if curve and curve.memory_bytes <= kind.memory_bytes else 0.0
         if most:
             costs.append((kind.price / most, place))
+    rate = sum(rates.values())
+    models = {model: rates[model] / rate for model in sorted(rates)}
     return ServedSession(key, rate, models, curves, [kinds[place] for _, place in sorted(costs)])

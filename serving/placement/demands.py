@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, inf, isfinite
+from math import inf, isfinite
 
 from serving.errors import BadInput
-from serving.scheduling.estimates import LatencyTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,30 +62,6 @@ class Fleet:
 
 Profiles = Mapping[str, Mapping[str, BatchProfile]]
 """By model or prefix group, then by kind of device."""
-
-
-def prefix_profile(members: Sequence[BatchProfile], suffix: float) -> BatchProfile:
-    """The profile of models that share all but a part ``suffix``, 0 to 1, of their work, as one (Shen, 2019, §3.5.2).
-
-    The common part runs once for the whole batch and counts as the slowest member's, then each member's own part for
-    its share of the batch, one after the other.
-
-    >>> ten = prefix_profile([BatchProfile({1: 0.010, 10: 0.028}, 100)] * 10, suffix=0.05)
-    >>> {batch: round(seconds, 4) for batch, seconds in ten.latency_s.items()}, ten.memory_bytes
-    ({1: 0.01, 10: 0.0316}, 145)
-    """
-    tables = [LatencyTable(each.latency_s) for each in members]
-    sizes = sorted({size for each in members for size in each.latency_s})
-    memory = max(each.memory_bytes for each in members)
-    own_memory = suffix * sum(each.memory_bytes for each in members)
-
-    def seconds(batch: int) -> float:
-        slowest = max(table(batch) for table in tables)
-        asked = min(batch, len(members))
-        own = sorted((table(ceil(batch / asked)) for table in tables), reverse=True)
-        return (1 - suffix) * slowest + suffix * sum(own[:asked])
-
-    return BatchProfile({size: seconds(size) for size in sizes}, round((1 - suffix) * memory + own_memory))
 
 
 def check(demands: Sequence[Demand], fleet: Fleet) -> None:

@@ -124,7 +124,7 @@ def _share(node: FleetNode) -> BackendShare:
             key.priority,
             piece.rate,
             node.cycle.batches[key.model, key.slo_s],
-            piece.session.models,
+            piece.session.rates(piece.rate),
         )
         for piece in node.pieces
         for key in (piece.session.key,)

@@ -21,8 +21,8 @@ class SessionShare:
     items_per_s: float
     batch: int
     """The most items of one turn; sessions that differ in priority alone share a batch."""
-    models: tuple[str, ...]
-    """To load: the model, or those of the group that are asked for."""
+    models: Mapping[str, float]
+    """To load: the model, or those of the group that are asked for, with the items a second of each."""
 
 
 @dataclass(frozen=True, slots=True)

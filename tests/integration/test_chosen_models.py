@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
-from kafka import KafkaProducer
 
-from operators.frames.codec import encode_frame
-from operators.frames.frame import frame_of
-from operators.wire.schema import FRAME_HEADER_KEY, FleetPlacement, FrameId, ProcessLoad, from_json, to_json
+from operators.wire.schema import FleetPlacement, ProcessLoad, from_json
 from tests.integration.backend_process import backend_process
+from tests.integration.camera import Camera
 from tests.pipelines.assembly.test_model_less import LARGE, SMALL, measured
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
@@ -25,7 +20,6 @@ from tests.real.topic import Topics
 
 pytestmark = pytest.mark.kafka
 
-FPS = 6
 QUERY = """\
 version: 1
 name: free
@@ -41,26 +35,6 @@ nodes:
     caches: false
     model: {task: vehicle-type, accuracy: 0.9, backend: pair}
 """
-
-
-class Camera(threading.Thread):
-    """Sends the same few pictures over and over, until it is stopped."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        super().__init__()
-        self._broker, self._to, self.stopped, self.sent = bootstrap, topic, threading.Event(), 0
-
-    def run(self) -> None:
-        rng = np.random.default_rng(5)
-        pictures = [rng.integers(0, 256, (6, 8, 3), np.uint8).repeat(30, 0).repeat(40, 1) for _ in range(20)]
-        producer = KafkaProducer(bootstrap_servers=self._broker)
-        while not self.stopped.wait(1 / FPS):
-            picture = pictures[self.sent % len(pictures)]
-            frame = frame_of(FrameId("s", "run", self.sent), picture, self.sent / FPS, datetime.now(UTC))
-            header, data = encode_frame(frame)
-            producer.send(self._to, data, b"s", headers=[(FRAME_HEADER_KEY, to_json(header))])
-            self.sent += 1
-        producer.close()
 
 
 def test_the_variant_that_needs_fewer_backends_is_placed_and_served(

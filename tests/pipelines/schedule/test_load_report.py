@@ -9,10 +9,12 @@ from operators.wire.schema import BatchTime, TimedModel, from_json, to_json
 from operators.wire.schema import ProcessLoad as Load
 from pipelines.measure.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
-from pipelines.schedule.models_here import models_here, times
+from pipelines.schedule.models_here import ModelsHere, times
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.errors import ModelError
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import Urgency
+from tests.models import relatives
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 PROFILE = TimedModel(model="cars", times=[BatchTime(batch=1, ms=10.0), BatchTime(batch=8, ms=40.0)])
@@ -139,6 +141,40 @@ def test_times_ascend_and_are_bounded() -> None:
 def test_models_have_times_that_were_measured_or_learnt(tmp_path: Path) -> None:
     known = Catalogue([SHIPPED])
     use = NetworkUse(batches=3, items=3, took_s=0.3, sizes={1: (3, 0.1)}, loaded=True, memory_bytes=5)
-    assert models_here(known, tmp_path, {}) == []
-    (found,) = models_here(known, tmp_path, {"street-kind": use, "unknown": NetworkUse(loaded=True)})
+    here = ModelsHere(known, tmp_path)
+    assert here.timed({}) == []
+    (found,) = here.timed({"street-kind": use, "unknown": NetworkUse(loaded=True)})
     assert (found.model, found.times, found.memory_bytes) == ("street-kind", [BatchTime(batch=1, ms=125.0)], 5)
+
+
+def test_what_a_network_has_in_common_with_its_relatives_is_told_once_it_was_looked_at(tmp_path: Path) -> None:
+    known = relatives(tmp_path / "models", ["one", "other"])
+    here = ModelsHere(Catalogue([tmp_path / "models", SHIPPED]), tmp_path)
+    used = NetworkUse(batches=1, items=1, took_s=0.1, sizes={1: (1, 0.1)}, loaded=True)
+    uses = dict.fromkeys([*known.names(), "street-kind", "vehicle-type"], used)
+    assert all(not each.prefixes for each in here.timed(uses))
+    for name in uses:
+        here.look(name)
+    told = {each.model: each.prefixes for each in here.timed(uses)}
+    shares = [each.share for each in told["one"]]
+    assert shares == sorted(shares)
+    assert 0.5 <= shares[0] < 0.9 < shares[-1] <= 1
+    assert told["one"] == told["other"]
+    assert told["one"][0].digest == told["street-kind"][0].digest
+    assert not {each.digest for each in told["one"]} & {each.digest for each in told["vehicle-type"]}
+    with pytest.raises(ModelError):
+        here.look("unknown")
+
+
+def test_profiles_of_which_more_is_known_are_told_at_once_and_a_group_takes_its_memory_once() -> None:
+    process = Process(PROFILE)
+    process.meter.model_loaded("cars", 0.5, 300)
+    assert process.next(1.0).profiles
+    assert not process.next(6.0).profiles
+    process.report.profiles_changed()
+    assert process.next(11.0).profiles
+    process.meter.model_loaded("cars + people", 0.5, 400)
+    process.meter.model_unloaded("cars")
+    assert process.next(16.0).memory_free_bytes == 600
+    process.meter.model_unloaded("cars + people")
+    assert process.next(21.0).memory_free_bytes == 1000

@@ -8,8 +8,9 @@ import pytest
 
 from serving.errors import BadInput
 from serving.placement.curves import BatchCurve, sessions_of
-from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend, prefix_profile
+from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place
+from serving.placement.prefixes import prefix_profile
 from tests.serving.placement.made import CPU, GPU, TABLE_3_2, fleet, on_gpus
 
 PROFILES = on_gpus(TABLE_3_2)
@@ -25,7 +26,7 @@ def test_models_that_share_a_prefix_are_one_session_whose_members_are_all_loaded
     asked = [Demand("A", 0.2, 80, prefix="trunk"), Demand("A2", 0.2, 80, prefix="trunk")]
     plan = place(asked, {**PROFILES, "trunk": {"gpu": shared}}, fleet(1))
     (share,) = plan.backends[0].sessions
-    assert (share.model, share.items_per_s, share.models) == ("trunk", 160, ("A", "A2"))
+    assert (share.model, share.items_per_s, share.models) == ("trunk", 160, {"A": 80, "A2": 80})
     assert {move.model for move in plan.moves} == {"A", "A2"}
 
 
