@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from cache_adapt.adaptation.elsewhere import Elsewhere
 from operators.wire.schema import StreamPlan
 from pipelines.assembly.parts import lifecycles
 from pipelines.kafka.topics import TopicsConfig
@@ -26,9 +26,6 @@ from pipelines.worker.shared.common import Common, OpenQuery
 from pipelines.worker.worker import WorkerConfig
 from serving.errors import BadInput
 
-if TYPE_CHECKING:
-    from pipelines.worker.adapt.link import Link
-
 
 @dataclass(frozen=True)
 class _Held:
@@ -37,8 +34,6 @@ class _Held:
     path: Path
     open: OpenQuery
     duties: Duties
-    beside: AsyncExitStack
-    """Its link to the adaptation worker."""
 
 
 class OpenQueries:
@@ -84,7 +79,7 @@ class OpenQueries:
             self._instead[model] = [each for each in self._instead.get(model, others) if each in others]
         await self.roster.put(held.duties)
         if before is not None:
-            await self._closed(before)
+            await self._common.close(before.open)
         for other in [each for each in self._held.values() if each.path == path and each is not held]:
             await self.withdraw(other.duties.query)
 
@@ -94,35 +89,24 @@ class OpenQueries:
         try:
             await self.roster.withdraw(name)
         finally:
-            await self._closed(held)
-
-    async def close(self) -> None:
-        """Close what is beside them."""
-        for each in self._held.values():
-            await each.beside.aclose()
+            await self._common.close(held.open)
 
     async def _opened(self, path: Path, wanted: CompiledQuery, before: _Held | None) -> _Held:
         topics = self._topics_of(path, wanted)
-        async with AsyncExitStack() as beside:
-            link = await self._linked(beside, path, wanted, topics)
-            found = await self._common.open(wanted, link)
-            shortcuts = found.parts.shortcuts
-            state = StateConfig(topics.name("state"), shortcuts.nodes, shortcuts.news.listen())
-            duties = Duties(
-                query=wanted.query.name,
-                topics=names(topics),
-                analyser=found.parts.executor,
-                derive=self._derive(wanted, before),
-                plans=PlanPublisher(shortcuts, topics.name("plans")),
-                state=state,
-                thinned=thinned(wanted.query),
-                streams=frozenset(stream.id for stream in wanted.query.streams),
-            )
-            return _Held(path, found, duties, beside.pop_all())
-
-    async def _closed(self, held: _Held) -> None:
-        await self._common.close(held.open)
-        await held.beside.aclose()
+        found = await self._common.open(wanted, self._linked(path, wanted, topics))
+        shortcuts = found.parts.shortcuts
+        state = StateConfig(topics.name("state"), shortcuts.nodes, shortcuts.news.listen())
+        duties = Duties(
+            query=wanted.query.name,
+            topics=names(topics),
+            analyser=found.parts.executor,
+            derive=self._derive(wanted, before),
+            plans=PlanPublisher(shortcuts, topics.name("plans")),
+            state=state,
+            thinned=thinned(wanted.query),
+            streams=frozenset(stream.id for stream in wanted.query.streams),
+        )
+        return _Held(path, found, duties)
 
     def _topics_of(self, path: Path, wanted: CompiledQuery) -> TopicsConfig:
         topics = wanted.query.publish.topics.with_prefix(self._config.topics_prefix)
@@ -133,19 +117,17 @@ class OpenQueries:
             )
         return topics
 
-    async def _linked(
-        self, beside: AsyncExitStack, path: Path, wanted: CompiledQuery, topics: TopicsConfig
-    ) -> Link | None:
+    def _linked(
+        self, path: Path, wanted: CompiledQuery, topics: TopicsConfig
+    ) -> AbstractAsyncContextManager[Elsewhere] | None:
         """The link to the adaptation worker, if there is one."""
         if self._adapted_at is None:
             return None
         if not wanted.query.learns:
             raise BadInput(f"--adapt: {path}: {NOTHING_LEARNS}, or leave --adapt out")
-        from pipelines.worker.adapt.link import Link, running
+        from pipelines.worker.adapt.link import linked
 
-        link = Link(wanted.query.name)
-        await beside.enter_async_context(running(link, self._adapted_at, topics, self._config.give_up_s))
-        return link
+        return linked(wanted.query.name, self._adapted_at, topics, self._config.give_up_s)
 
     def _derive(self, wanted: CompiledQuery, before: _Held | None) -> Derive:
         """Makes events of results; where a change leaves them as they were, they go on."""

@@ -76,12 +76,9 @@ async def work(
             if station is not None:
                 station.knows(queries.plans)
             following = Following(files, queries)
-            try:
-                await following.open()
-                followed = _followed(following) if files.follows else nullcontext()
-                await _work(config, queries.roster, followed, common.networks.hung)
-            finally:
-                await queries.close()
+            await following.open()
+            followed = _followed(following) if files.follows else nullcontext()
+            await _work(config, queries.roster, followed, common.networks.hung)
 
 
 async def _work(

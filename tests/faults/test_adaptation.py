@@ -27,7 +27,7 @@ from pipelines.assembly.node_words import NodeWords
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.settings import BrokerSettings
-from pipelines.worker.adapt.link import Link, running
+from pipelines.worker.adapt.link import linked
 from pipelines.worker.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
@@ -83,9 +83,9 @@ class Place:
 
     async def wished(self, target: Target, *processes: Sluice, samples: bool = True) -> Update:
         """What a worker gets that sends samples and wants this."""
-        link, known = Link("street"), seen()
+        known = seen()
         packed = spec().layout.packed(known.taps, known.shares, known.weights)
-        async with running(link, self.settings, self.topics, 30):
+        async with linked("street", self.settings, self.topics, 30) as link:
             if samples:
                 link.offer(self.subject, "gate", known.words.tolist(), packed)
             link.want(target, "gate")

@@ -17,7 +17,7 @@ from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.adapt.link import Link, running
+from pipelines.worker.adapt.link import linked
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.kafka_side import create_topic
 from tests.integration.photos import (
@@ -67,9 +67,9 @@ def topics(wire: Wire) -> TopicsConfig:
 @asynccontextmanager
 async def working(wire: Wire) -> AsyncIterator[None]:
     """A worker that trains nothing."""
-    stop, link = asyncio.Event(), Link(QUERY.name)
+    stop = asyncio.Event()
     async with (
-        running(link, wire.broker, topics(wire), 20),
+        linked(QUERY.name, wire.broker, topics(wire), 20) as link,
         assembled(compiled(QUERY, catalogue([])), Setting(elsewhere=link)) as parts,
     ):
         config = WorkerConfig(wire.broker, wire.query, wire.topics.frames, give_up_s=20)

@@ -80,7 +80,6 @@ async def working(wire: Wire, folder: Path) -> AsyncIterator[Desk]:
         finally:
             stop.set()
             await asyncio.wait_for(task, 60)
-            await desk.queries.close()
 
 
 async def results(wire: Wire, count: int) -> list[Result]:

@@ -158,13 +158,14 @@ SEND_S = 30.0
 
 
 @asynccontextmanager
-async def running(link: Link, settings: BrokerSettings, topics: TopicsConfig, give_up_s: float) -> AsyncIterator[None]:
+async def linked(query: str, settings: BrokerSettings, topics: TopicsConfig, give_up_s: float) -> AsyncIterator[Link]:
     """Send and receive while the block runs; BadInput or Unavailable where the broker or a topic is not there."""
+    link = Link(query)
     samples, updates = topics.name("samples"), topics.name("updates")
     await wait_for_broker(settings, needs(read=[updates], write=[samples]), give_up_s)
     follower = Follower(settings, updates, lambda record: _take(link, record))
     async with meanwhile(follower.run()), meanwhile(_sending(link, settings, samples)):
-        yield
+        yield link
 
 
 def _take(link: Link, record: ConsumerRecord) -> None:

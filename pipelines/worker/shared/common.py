@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -81,10 +81,16 @@ class Common:
             await each.housing.aclose()
         await self.networks.stop()
 
-    async def open(self, wanted: CompiledQuery, elsewhere: Elsewhere | None = None) -> OpenQuery:
-        """Load a query's networks and make it ready, with the nodes that are open already; raises BadInput."""
-        setting = replace(self._setting, elsewhere=elsewhere)
+    async def open(
+        self, wanted: CompiledQuery, elsewhere: AbstractAsyncContextManager[Elsewhere] | None = None
+    ) -> OpenQuery:
+        """Load a query's networks and make it ready, with the nodes that are open already; raises BadInput.
+
+        ``elsewhere``: who trains for the nodes that are built for it, for as long as anybody uses one of them.
+        """
         async with AsyncExitStack() as housing, AsyncExitStack() as working:
+            link = None if elsewhere is None else await housing.enter_async_context(elsewhere)
+            setting = replace(self._setting, elsewhere=link)
             house = await housing.enter_async_context(housed(wanted, setting))
             found = OpenQuery(wanted, house, housing, working)
             operators = await self._operators(found)

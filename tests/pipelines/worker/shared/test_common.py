@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -25,9 +26,9 @@ COLOUR = {"name": "colour", "task": "recognise", "input": "track", "model": "veh
 GATE = {"name": "gate", "polygon": [[0, 0], [1, 0], [1, 1]]}
 
 
-async def opened(common: Common, name: str, *nodes: Mapping[str, Any], **more: Any) -> OpenQuery:
+async def opened(common: Common, name: str, *nodes: Mapping[str, Any], link: Any = None, **more: Any) -> OpenQuery:
     said = {"version": 1, "name": name, "slo_ms": 60_000, "nodes": list(nodes), **more}
-    return await common.open(compiled(Query.model_validate(said), KNOWN))
+    return await common.open(compiled(Query.model_validate(said), KNOWN), link)
 
 
 async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_names_it() -> None:
@@ -41,6 +42,27 @@ async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_name
         assert common.networks.is_loaded("vehicle-type")
         await common.close(first)
         assert not common.networks.is_loaded("vehicle-type")
+
+
+async def test_who_trains_for_a_node_does_so_as_long_as_anybody_uses_it() -> None:
+    """Also where the query that it was built for is changed, or withdrawn, and another one goes on with it."""
+    linked: list[str] = []
+
+    @asynccontextmanager
+    async def link(name: str) -> AsyncIterator[Any]:
+        linked.append(name)
+        yield None
+        linked.remove(name)
+
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK, TYPE, link=link("a"))
+        second = await opened(common, "b", DETECT, TRACK, TYPE, link=link("b"))
+        await common.close(first)
+        assert linked == ["a", "b"]
+        await common.close(second)
+        assert linked == []
+        await opened(common, "c", DETECT, TRACK, TYPE, link=link("c"))
+    assert linked == []
 
 
 async def test_a_node_outlives_the_query_it_was_built_for_as_long_as_another_uses_it() -> None:
