@@ -21,7 +21,6 @@ from pipelines.report.run_report import (
     TimeShares,
     summaries,
 )
-from pipelines.report.static_objects import StaticObjects
 from pipelines.report.tracks import LookCounts, Tracks
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ class RunCounts(Observer):
         self._objects: Counter[str] = Counter()
         self._tracks = Tracks()
         self._looks = LookCounts()
-        self._static = StaticObjects()
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
         self._streams: defaultdict[str, _StreamCounts] = defaultdict(_StreamCounts)
@@ -85,7 +83,6 @@ class RunCounts(Observer):
         for name, duration_ms in result.plan.stages_ms.items():
             self._stages[name].add(duration_ms)
         self._looks.see(result)
-        self._static.see(result)
         for found in result.objects:
             self._objects[found.label] += 1
             if found.track_id is not None:
@@ -111,7 +108,6 @@ class RunCounts(Observer):
             objects=dict(self._objects.most_common()),
             tracks=self._tracks.counts(),
             answers=self._looks.report(),
-            static_objects=self._static.found(),
             latency_ms=self._latency.quantiles(),
             stages={name: stage.quantiles() for name, stage in self._stages.items()},
             share=self._share(),

@@ -11,7 +11,6 @@ from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.budget_text import BudgetFigures
-from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
 from specialization.timeline import Timeline
 from specialization.timeline_state import PhaseSpan
@@ -108,8 +107,6 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Distinct tracks by label."""
     answers: list[LookReport]
     """How recognisers came to their answers, by attribute."""
-    static_objects: list[StaticObject]
-    """Objects that never moved and that the detector was seldom sure of."""
     latency_ms: Quantiles
     """From capture to result."""
     stages: dict[str, Quantiles]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -22,14 +21,12 @@ from pipelines.report.run_report import (
     StreamReport,
     TimeShares,
 )
-from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
 
 
 def render(report: RunReport) -> Group:
     """The report as text and tables."""
     parts: list[RenderableType] = [Text(line) for line in _headline(report)]
-    parts += [Text(line) for line in _doubtful(report.static_objects)]
     if len(report.streams) > 1:
         parts.append(_streams(report.streams))
     if report.stages:
@@ -90,17 +87,6 @@ def _zones(lines: Iterable[LineReport], zones: Iterable[ZoneReport]) -> Iterable
 
 def _by_label(counted: Mapping[str, int]) -> str:
     return f" ({', '.join(f'{label} {n}' for label, n in counted.items())})" if counted else ""
-
-
-def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
-    """A label that is likely no object at all, with the mask that would ignore it."""
-    for each in found:
-        corners = ", ".join(f"[{x:g}, {y:g}]" for x, y in each.polygon)
-        mask = f"{{streams: {json.dumps(each.stream)}, ignore: [{corners}], labels: {json.dumps(each.labels)}}}"
-        yield (
-            f"stream {each.stream}: a {each.labels[0]!r} never moved in {each.seen_s:.0f} s, {each.confidence:.0%} "
-            f"sure on average; if it is none, a mask ignores it: {mask}"
-        )
 
 
 def _streams(streams: Mapping[str, StreamReport]) -> Table:

@@ -265,20 +265,6 @@ def test_durations_of_nothing_count() -> None:
     assert percentiles.at(0.5) == 0.0
 
 
-def test_what_never_moved_and_was_seldom_sure_is_told_with_a_mask() -> None:
-    counts = RunCounts()
-    for seq in range(300):
-        doubtful = thing(1, "traffic light")
-        weak = replace(doubtful.detection, confidence=0.4)
-        counts.frame_analysed(result(seq, replace(doubtful, detection=weak)))
-    console = Console(file=io.StringIO(), width=400)
-    console.print(render(counts.report(wall_s=2.0)))
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "stream yard: a 'traffic light' never moved in 30 s, 40% sure on average; if it is none, a mask" in said
-    polygon = "[[0.225, 0.2], [0.525, 0.2], [0.525, 0.8], [0.225, 0.8]]"
-    assert f'{{streams: "yard", ignore: {polygon}, labels: ["traffic light"]}}' in said
-
-
 def test_the_closing_tables_fit_a_terminal() -> None:
     plan, out = specialised("vehicle_type"), io.StringIO()
     assert plan.specialization is not None
