@@ -64,6 +64,8 @@ def command(
 
 
 def _lines(found: LearnReport, accuracy: float) -> Iterator[str]:
+    from serving.variants.contest import in_words, winner
+
     for each in found.nodes:
         took = f", {1e3 * each.costs.whole_s:.2f} ms a look of {each.node.oracle}" if each.costs else ""
         yield f"{each.node.spec.name}: {each.looks} looks in {found.frames} frames{took}"
@@ -71,10 +73,8 @@ def _lines(found: LearnReport, accuracy: float) -> Iterator[str]:
             yield f"  no exits: {each.why_not}"
         else:
             yield from (f"  {line}" for line in _of_exits(each, each.exits, accuracy))
-        if each.variant is not None:
-            other = each.variant
-            said = f"{other.ratio:.0%} of the time, agrees in {other.agreement:.1%} at least"
-            yield f"  a variant to list before {each.node.oracle}: {other.id}, {said}"
+        if each.contest is not None and (won := winner(each.contest, accuracy)) is not None:
+            yield f"  {won.variant}, with `variants: auto` in the query: {in_words(each.contest, won)}"
     for name, why in found.others.items():
         yield f"{name}: no exits: {why}"
 
@@ -100,13 +100,15 @@ def _plain(found: LearnReport) -> dict[str, Any]:
 
 
 def _plain_node(each: LearntNode) -> dict[str, Any]:
-    exits, other = each.exits, each.variant
+    import msgspec
+
+    exits = each.exits
     said: dict[str, Any] = {
         "node": each.node.spec.name,
         "oracle": each.node.oracle,
         "looks": each.looks,
         "look_ms": None if each.costs is None else round(1e3 * each.costs.whole_s, 4),
-        "variant": None if other is None else {"id": other.id, "ratio": other.ratio, "agreement": other.agreement},
+        "contest": msgspec.to_builtins(each.contest),
         "why_not": each.why_not,
         "exits": None,
         "file": None if each.file is None else str(each.file),

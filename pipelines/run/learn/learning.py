@@ -9,15 +9,19 @@ from pathlib import Path
 from cache_adapt.learned import files
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file
+from pipelines.measure.stand_ins.roles import candidates, stood_in_for
 from pipelines.query.compiled import CompiledQuery
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts, lookup_s, network_costs
 from pipelines.run.learn.learnable import Learnable, LearnableNode
 from pipelines.run.learn.pictures import pictured
 from pipelines.run.learn.recording import OnProgress, RecordedLooks, RecordingOptions, check_recorded, recorded
-from pipelines.run.learn.rivals import RivalVariant, fastest
 from pipelines.run.learn.taken import TakenLooks
-from serving.errors import BadInput
+from serving.common.tensors import Array
+from serving.errors import BadInput, SluiceError
+from serving.profiling.agreement import AGREE
+from serving.profiling.contest import ContestItems, held
+from serving.variants.contest import Contest, read, store
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,14 @@ class LearnRequest:
 
 @dataclass(frozen=True)
 class LearntNode:
-    """The exits of one node, and their rivals."""
+    """The exits of one node, and the contest of its network's variants."""
 
     node: LearnableNode
     looks: int
     costs: NetworkCosts | None = None
     """None where nobody looked."""
-    variant: RivalVariant | None = None
-    """The fastest one that keeps the agreement and is not listed yet."""
+    contest: Contest | None = None
+    """None where no variant may stand in for the network."""
     exits: LearntExits | None = None
     why_not: str = ""
     """Why there are no exits."""
@@ -78,17 +82,30 @@ def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, repo
     report(f"{name}: costs", 0.3)
     costs = network_costs(node.entry, [cut.tensor for cut in node.cuts], taken.items[:1])
     report(f"{name}: variants", 0.5)
-    variant = fastest(node.entry, taken.items, node.vocabulary, artefacts_dir(), wanted.query.accuracy)
-    if variant is not None and variant.id in node.spec.models:
-        variant = None
+    contest = _contest(wanted, node, taken.items)
     report(f"{name}: exits", 0.7)
     try:
         exits = _exits(wanted, node, taken, costs)
     except NothingLearnt as error:
-        return LearntNode(node, taken.seen, costs, variant, why_not=str(error))
+        return LearntNode(node, taken.seen, costs, contest, why_not=str(error))
     path = exits_file(node.entry, wanted.query.name, name)
     files.write(path, exits.artefact)
-    return LearntNode(node, taken.seen, costs, variant, exits, file=path)
+    return LearntNode(node, taken.seen, costs, contest, exits, file=path)
+
+
+def _contest(wanted: CompiledQuery, node: LearnableNode, items: Array) -> Contest | None:
+    """The contest that a run with `variants: auto` holds once it has run for long; it is kept for all runs."""
+    variants, places = candidates(node.entry), artefacts_dir()
+    if stood_in_for(node.spec, wanted.query.model_copy(update={"variants": "auto"})) is None or not variants:
+        return None
+    if (known := read(node.entry, places)) is not None:
+        return known
+    try:
+        found = held(ContestItems(node.entry, items, None, AGREE[node.entry.card.task], places), variants)
+    except SluiceError:
+        return None  # too little was seen: a run sees more
+    store(found, node.entry, places)
+    return found
 
 
 def _exits(wanted: CompiledQuery, node: LearnableNode, taken: TakenLooks, costs: NetworkCosts) -> LearntExits:

@@ -12,12 +12,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.cli import sluice
+from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file, learned_exits
-from pipelines.run.learn import choice, costs, learning, rivals
+from pipelines.measure.stand_ins.roles import candidates
+from pipelines.run.learn import choice, costs, learning
 from pipelines.run.learn.costs import NetworkCosts
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
 from serving.common.tensors import Array
 from serving.errors import BadInput, SluiceError
+from serving.profiling import contest
+from serving.variants.contest import read
 from tests.pipelines.queries import write
 
 QUERY = """\
@@ -40,7 +44,7 @@ KNOWN = Catalogue([SHIPPED])
 def hurried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(costs, "BUDGET_S", 0.05)
-    monkeypatch.setattr(rivals, "generate", lambda *_: ())
+    monkeypatch.setattr(learning, "candidates", lambda _: ())
 
 
 def cheap_cuts(_entry: Entry, cuts: Sequence[str], _item: Array) -> NetworkCosts:
@@ -91,6 +95,25 @@ def test_pictures_take_the_place_of_a_recording(tmp_path: Path, monkeypatch: pyt
         cv2.imwrite(str(folder / f"{number}.png"), rng.integers(0, 255, (40, 60, 3), np.uint8))
     found = json.loads(learn(write(tmp_path / "q.yaml", QUERY), "--data", tmp_path / "crops", "--json").output)
     assert [node["looks"] for node in found["nodes"]] == [11, 11]
+
+
+def test_the_contest_of_a_networks_variants_is_held_and_kept_for_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "LEAST_LOOKS", 10_000)
+    monkeypatch.setattr(learning, "candidates", candidates)
+    monkeypatch.setattr(contest, "BUDGET_S", 0.1)
+    query = QUERY.replace("model: vehicle-type", "model: [vehicle-type, vehicle-type-compact]")
+    found = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
+    of_list, of_name = (node["contest"] for node in found["nodes"])
+    assert of_list is None, "a list is the user's choice"
+    assert {each["variant"] for each in of_name["contenders"]} >= {"street-kind@onnxruntime-int8"}
+    kept = read(KNOWN.find("street-kind"), artefacts_dir())
+    assert kept is not None
+    assert kept.items == of_name["items"] >= contest.LEAST_ITEMS
+    monkeypatch.setattr(learning, "held", lambda *_: pytest.fail("it was held before"))
+    again = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
+    assert again["nodes"][1]["contest"] == of_name
 
 
 @pytest.mark.parametrize(
