@@ -26,12 +26,13 @@ from benchmarks.harness import Outcome, interleaved, run
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.heard import Heard
-from cache_adapt.learned.job import CHILD, NAME, ExitsAnswer, ExitsJob
+from cache_adapt.learned.job import CHILD, NAME, ExitsJob
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from cache_adapt.learned.vocabulary import Vocabulary
 from datasets.street import street_crops
+from learning.job_child import JobAnswer
 from learning.job_runner import JobRunner
 from operators.recognise.classifier import probabilities
 from pipelines.measure.exit_places import exit_places
@@ -114,7 +115,7 @@ def _sampled(entry: Entry, vocabulary: Vocabulary, count: int) -> tuple[ExitsSpe
 
 def fit_s(runner: asyncio.Runner, trainer: JobRunner, job: bytes) -> float:
     """Processor seconds of the other process for a job."""
-    return ExitsAnswer.read(runner.run(trainer.run(job))).processor_s
+    return JobAnswer.read(runner.run(trainer.run(job))).processor_s
 
 
 def tuning_s(window: Window) -> float:

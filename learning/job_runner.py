@@ -1,7 +1,7 @@
 """Runs jobs in a child process, so that nothing that happens there can stop this process.
 
-The child is a module of ours that calls ``job_child.serve``. A job and its answer are bytes; the runner's user encodes
-them. A child that dies, hangs or is given up costs one job, because the next job starts another child.
+The child is a module of ours that calls ``job_child.serve_jobs``. A job and its answer are bytes; the runner's user
+encodes them. A child that dies, hangs or is given up costs one job, because the next job starts another child.
 """
 
 from __future__ import annotations

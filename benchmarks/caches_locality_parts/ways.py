@@ -24,10 +24,11 @@ from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from cache_adapt.audit.state import Rule
 from cache_adapt.learned import files
-from cache_adapt.learned.job import answered
+from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.kind import ExitsKind
 from learning.budget import unlimited
 from learning.features import numbers
+from learning.job_child import answered
 from operators.base import Call
 from operators.decision import Decision
 from operators.recognise.chain import Chain
@@ -102,7 +103,7 @@ class Maker:
 
 
 async def _answered(job: bytes) -> bytes:
-    return msgspec.json.encode(answered(job))
+    return msgspec.json.encode(answered(ExitsJob, job))
 
 
 class Node:

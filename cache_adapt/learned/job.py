@@ -1,8 +1,6 @@
-"""The job of fitting exits, for a process of its own: JSON both ways, with the numbers as base64."""
+"""The job of fitting exits, and the process that does it: ``python -m cache_adapt.learned.job``."""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,11 +10,10 @@ from threadpoolctl import threadpool_limits
 from cache_adapt.learned.artefact import Digest, ExitArtefact, Name
 from cache_adapt.learned.fit import MOST_ROWS, fit
 from cache_adapt.learned.specs import ExitsSpec
-from learning.job_child import LARGEST_BYTES
-from serving.common.untrusted import decode
-from serving.errors import ModelError, SluiceError
+from learning.job_child import serve_jobs
+from serving.errors import ModelError
 
-CHILD = "cache_adapt.learned.child"
+CHILD = "cache_adapt.learned.job"
 NAME = "the process that trains exits"
 
 
@@ -40,6 +37,10 @@ class ExitsJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sent = (np.ascontiguousarray(samples[newest], "<f2"), np.ascontiguousarray(words[newest], "<i4"))
         return cls(model, identity, spec, *(each.tobytes() for each in sent))
 
+    def result(self) -> bytes:
+        """Fit, and encode what was fitted."""
+        return self.done().to_bytes()
+
     def done(self) -> ExitArtefact:
         """Fit; SluiceError where the samples do not allow it."""
         dims = self.spec.layout.dims
@@ -51,24 +52,5 @@ class ExitsJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return fit(self.model, self.model_identity, self.spec, rows)
 
 
-class ExitsAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Exits, or why there are none."""
-
-    artefact: bytes = b""
-    error: str = ""
-    processor_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """The job's cost."""
-
-    @classmethod
-    def read(cls, data: bytes) -> ExitsAnswer:
-        """Decode an answer; Malformed where it is none."""
-        return decode(data, cls, LARGEST_BYTES)
-
-
-def answered(job: bytes) -> ExitsAnswer:
-    """Do an encoded job in the calling thread; Malformed where it is none."""
-    wanted = decode(job, ExitsJob, LARGEST_BYTES)
-    try:
-        return ExitsAnswer(wanted.done().to_bytes())
-    except SluiceError as error:
-        return ExitsAnswer(error=str(error))
+if __name__ == "__main__":
+    serve_jobs(ExitsJob)

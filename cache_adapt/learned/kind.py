@@ -17,9 +17,10 @@ from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.job import ExitsAnswer, ExitsJob
+from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
+from learning.job_child import JobAnswer
 from serving.common.threads import in_thread
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
@@ -91,7 +92,7 @@ class ExitsKind:
         job = partial(_encoded, subject.network, subject.network_identity, spec, rows)
         seconds = FIRST_S
         try:
-            answer = ExitsAnswer.read(await self._run(await in_thread(job)))
+            answer = JobAnswer.read(await self._run(await in_thread(job)))
             seconds = answer.processor_s
         except Malformed as error:
             raise ModelError(f"what trains exits gave no answer: {error}") from None
@@ -99,7 +100,7 @@ class ExitsKind:
             paid(seconds)
         if answer.error:
             raise ModelError(answer.error)
-        return MadeArtefact(answer.artefact, f"exits at {len(spec.cuts)} cuts")
+        return MadeArtefact(answer.result, f"exits at {len(spec.cuts)} cuts")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> float:
         """See ``Trainable``: worth is the mean score of all exits; see ``LearnedExit.score``."""

@@ -69,5 +69,5 @@ def test_one_class_alone_is_learnt() -> None:
 
 
 def test_exits_are_trained_without_importing_scipy() -> None:
-    probe = "import sys, cache_adapt.learned.child; sys.exit('scipy' in sys.modules)"
+    probe = "import sys, cache_adapt.learned.job; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The job of holding a contest, for a process of its own: JSON both ways, with the pictures as base64."""
+"""The job of holding a contest, and the process that does it: ``python -m pipelines.measure.stand_ins.contest_job``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.job_child import LARGEST_BYTES
+from learning.job_child import serve_jobs
 from operators.detect.agreement import UNSURE, same_objects
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
-from serving.common.untrusted import decode
 from serving.errors import ModelError, SluiceError
 from serving.graphs.surgery.sizes import Size
 from serving.profiling.agreement import AGREE, Agree
@@ -25,7 +24,7 @@ from serving.variants.artefacts import folder
 from serving.variants.contest import MOST, Contest
 from serving.variants.variant import parse
 
-CHILD = "pipelines.measure.stand_ins.contest_child"
+CHILD = "pipelines.measure.stand_ins.contest_job"
 NAME = "the process that compares variants"
 LOCK = "contest.lock"
 
@@ -60,6 +59,10 @@ class ContestJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             pictures=stacked.tobytes(),
         )
 
+    def result(self) -> bytes:
+        """Hold it, and encode what came of it."""
+        return msgspec.json.encode(self.held())
+
     def held(self) -> Contest:
         """Hold the contest; SluiceError where nothing comes of it."""
         entry = Catalogue([Path(each) for each in self.directories]).find(self.model)
@@ -73,29 +76,6 @@ class ContestJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         stage = ContestItems(entry, items, shape, _agree(card), artefacts_dir)
         with alone(folder(artefacts_dir, entry)):
             return held(stage, [parse(each) for each in self.variants])
-
-
-class ContestAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A contest, or why there is none."""
-
-    contest: Contest | None = None
-    error: str = ""
-    processor_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """The job's cost."""
-
-    @classmethod
-    def read(cls, data: bytes) -> ContestAnswer:
-        """Decode an answer; Malformed where it is none."""
-        return decode(data, cls, LARGEST_BYTES)
-
-
-def answered(job: bytes) -> ContestAnswer:
-    """Do an encoded job in the calling thread; Malformed where it is none."""
-    wanted = decode(job, ContestJob, LARGEST_BYTES)
-    try:
-        return ContestAnswer(wanted.held())
-    except SluiceError as error:
-        return ContestAnswer(error=str(error))
 
 
 @contextmanager
@@ -128,3 +108,7 @@ def _agree(card: ModelCard) -> Agree:
     if card.decoding is None:
         return AGREE[card.task]
     return same_objects(card, sure=card.decoding.min_score + UNSURE)
+
+
+if __name__ == "__main__":
+    serve_jobs(ContestJob)

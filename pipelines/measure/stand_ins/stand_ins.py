@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from learning.budget import Budget
+from learning.job_child import JobAnswer
 from learning.job_runner import JobRunner
 from learning.retry_gap import RetryGap
 from operators.inference import Inference
@@ -25,6 +26,7 @@ from pipelines.measure.stand_ins.shown import ShownItems, Watched
 from pipelines.query.compiled import CompiledQuery
 from serving.catalogue.lookup import Entry
 from serving.common.clock import SYSTEM, Clock, sleep
+from serving.common.untrusted import decode
 from serving.errors import SluiceError
 from serving.variants.contest import Contender, Contest, in_words, read, store, winner
 
@@ -137,17 +139,17 @@ class StandIns:
     async def _held(self, each: _Model, use: ShownItems) -> tuple[Contest, float]:
         """A contest in a process of its own, and its cost; SluiceError where nothing comes of it."""
         # Brings runtimes and what compares outputs: not before they are wanted.
-        from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestAnswer, ContestJob
+        from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob
 
         job = ContestJob.of(self._known, self._artefacts_dir, each.variants, use.items)
         runner = JobRunner(CHILD, NAME)
         try:
-            answer = ContestAnswer.read(await runner.run(msgspec.json.encode(job)))
+            answer = JobAnswer.read(await runner.run(msgspec.json.encode(job)))
         finally:
             await runner.close()
-        if answer.contest is None:
+        if answer.error:
             raise SluiceError(answer.error)
-        return answer.contest, answer.processor_s
+        return decode(answer.result, Contest), answer.processor_s
 
     async def _open(self, model: str, each: _Model, use: ShownItems, budget: Budget) -> None:
         """Open the winner once that is worth its cost."""

@@ -11,7 +11,8 @@ import pytest
 
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import MOST_ROWS
-from cache_adapt.learned.job import CHILD, NAME, ExitsAnswer, ExitsJob, answered
+from cache_adapt.learned.job import CHILD, NAME, ExitsJob
+from learning.job_child import JobAnswer, answered
 from learning.job_runner import JobRunner
 from serving.errors import Malformed
 from tests.cache_adapt.learned.taught import SHA, SPEC, exits, samples
@@ -26,15 +27,15 @@ def job(count: int = 300) -> ExitsJob:
 async def test_a_process_of_its_own_fits_and_stays_for_the_next_job():
     runner = JobRunner(CHILD, NAME)
     try:
-        first = ExitsAnswer.read(await runner.run(msgspec.json.encode(job())))
+        first = JobAnswer.read(await runner.run(msgspec.json.encode(job())))
         pid = runner.pid
-        second = ExitsAnswer.read(await runner.run(msgspec.json.encode(job())))
+        second = JobAnswer.read(await runner.run(msgspec.json.encode(job())))
         assert runner.pid == pid
     finally:
         await runner.close()
-    assert first.artefact == second.artefact
+    assert first.result == second.result
     assert 0 < second.processor_s < first.processor_s
-    made = ExitArtefact.from_bytes(first.artefact)
+    made = ExitArtefact.from_bytes(first.result)
     assert (made.tensors, made.card.samples) == (("early", "late"), 300)
     later, known = samples(300, seed=1).taps[0], exits(300).exits[0]
     assert (made.exits[0].words(later).words == known.words(later).words).mean() > 0.98
@@ -69,19 +70,19 @@ def encoded(**fields: object) -> bytes:
     ids=lambda fields: str(fields)[:40],
 )
 def test_samples_that_teach_nothing_are_answered_with_the_reason(fields):
-    found = answered(encoded(**fields))
+    found = answered(ExitsJob, encoded(**fields))
     assert found.error
     assert "\n" not in found.error
-    assert not found.artefact
+    assert not found.result
 
 
 @pytest.mark.parametrize("fields", [{"model_identity": "no"}, {"samples": 7}, {"spec": None}], ids=str)
 def test_what_is_no_job_is_malformed(fields):
     with pytest.raises(Malformed):
-        answered(encoded(**fields))
+        answered(ExitsJob, encoded(**fields))
 
 
 def test_an_answer_is_read_strictly():
-    for wrong in (b"", b"{}x", b'{"artefact": 5}', b'{"processor_s": -1}', b'{"more": 1}'):
+    for wrong in (b"", b"{}x", b'{"result": 5}', b'{"processor_s": -1}', b'{"more": 1}'):
         with pytest.raises(Malformed):
-            ExitsAnswer.read(wrong)
+            JobAnswer.read(wrong)

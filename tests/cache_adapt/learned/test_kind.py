@@ -12,10 +12,11 @@ import pytest
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import NO_ROWS, Rows
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.job import answered
+from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork, Run
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
+from learning.job_child import answered
 from serving.errors import ModelError, SluiceError
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
 
@@ -26,7 +27,7 @@ NETWORK = NodeNetwork("vehicle", SHA, "cd" * 32, WORDS)
 
 async def here(job: bytes) -> bytes:
     """Do a job in the process of the tests."""
-    return msgspec.json.encode(msgspec.structs.replace(answered(job), processor_s=0.5))
+    return msgspec.json.encode(msgspec.structs.replace(answered(ExitsJob, job), processor_s=0.5))
 
 
 def kind(run: Run = here) -> ExitsKind:
