@@ -116,11 +116,6 @@ class Backlog(Generic[P, T]):
         self._held.keep(frame, looks)
         self._bytes += sum(each.size_bytes for each in looks)
 
-    def add(self, looks: Sequence[PendingLook[P, T]]) -> None:
-        """Look at crops of frames whose results have been published."""
-        self._bytes += sum(each.size_bytes for each in looks)
-        self._begin(looks)
-
     def published(self, frame: FrameId) -> None:
         self._begin(self._held.published(frame))
 

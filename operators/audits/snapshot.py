@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+from typing import TypeVar
 
 import msgspec
 
 from cache_adapt.audit.state import AuditState
-from serving.common.untrusted import decode
+from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import Malformed
 from specialization.timeline_state import TimelineState
 
 log = logging.getLogger(__name__)
+
+S = TypeVar("S")
 
 VERSION = 4
 """Audits of earlier versions compared looks of different moments."""
@@ -32,27 +35,27 @@ class NodeSnapshot(msgspec.Struct, kw_only=True):
         return msgspec.json.encode(self)
 
 
-class _NodeVersion(msgspec.Struct):
+def from_json(data: bytes, where: str) -> NodeSnapshot | None:
+    """Decode what ``to_json`` wrote; see ``versioned``."""
+    return versioned(data, NodeSnapshot, VERSION, where)
+
+
+class _Versioned(msgspec.Struct):
     version: int = 1
     """Snapshots of the first version do not have the field."""
 
 
-def from_json(data: bytes, where: str) -> NodeSnapshot | None:
-    """Decode what ``to_json`` wrote, in this version; anything else is logged, and None is returned.
+def versioned(data: bytes, kind: type[S], version: int, where: str, largest_bytes: int = LARGEST_BYTES) -> S | None:
+    """Decode a snapshot of this kind and version; anything else is logged, and None is returned.
 
     ``where``: the place that the log line names.
     """
     try:
-        version = decode(data, _NodeVersion).version
-        if version == VERSION:
-            return decode(data, NodeSnapshot)
+        found = decode(data, _Versioned, largest_bytes).version
+        if found == version:
+            return decode(data, kind, largest_bytes)
     except Malformed as error:
         log.warning("%s: the snapshot is damaged, the stream begins anew: %s", where, error)
         return None
-    log.warning(
-        "%s: the snapshot has version %d, this worker reads %d; the stream begins anew",
-        where,
-        version,
-        VERSION,
-    )
+    log.warning("%s: the snapshot has version %d, this worker reads %d; the stream begins anew", where, found, version)
     return None

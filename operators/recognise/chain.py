@@ -82,8 +82,10 @@ class Chain:
         self._rule, self._listeners = terms.rule, terms.listeners
         self._kinds = {each.key: each for each in networks.kinds}
         self._shortcuts: dict[str, Shortcut] = {**self._kinds, **{each.key: each for each in networks.variants}}
-        second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
-        self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
+        self._second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
+        self._auditor = Auditor(
+            node, networks.recogniser, self._second, list(self._shortcuts), self._on_outcome, objects
+        )
         self._exits, self._through = None, None
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
@@ -140,15 +142,15 @@ class Chain:
 
     def published(self, frame: FrameId) -> None:
         """Begin background work for a frame whose result has been published."""
-        self._auditor.published(frame)
+        self._second.published(frame)
 
     def dropped(self, frame: FrameId) -> None:
         """Do nothing more for a frame that was dropped or failed."""
-        self._auditor.dropped(frame)
+        self._second.dropped(frame)
 
     def forget(self, stream: str) -> None:
         """Drop a stream; its history stays in the report."""
-        self._auditor.forget(stream)
+        self._second.forget(stream)
         if (known := self._streams.here(stream)) is not None:
             self._end(known)
             self._note_standing(known)
@@ -173,7 +175,7 @@ class Chain:
         """Finish the audits that wait, within the time, and give up the rest and all other background work."""
         for stream in self._streams.known(gone=False).values():
             self._end(stream)
-        await self._auditor.close(within_s)
+        await self._second.close(within_s)
         if self._networks.late is not None:
             await self._networks.late.close()
         if self._through is not None:

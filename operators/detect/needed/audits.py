@@ -79,41 +79,21 @@ class FrameAudit:
     """The narrower of two longer sides, and how far what it shows agrees with the wider."""
 
 
-class SkipAudits:
+class SkipAudits(Backlog[_Skipped, FrameAudit]):
     """Runs the detector on skipped frames, and tells how much worse their published regions are than it is itself."""
 
     def __init__(self, node: str, detector: Operator, model: str, sure: float, observer: Observer = UNOBSERVED) -> None:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._node, self._detector, self._model, self._sure = node, detector, model, sure
         self._observer = observer
-        self._backlog: Backlog[_Skipped, FrameAudit] = Backlog(self._run, "skipped frames cannot be audited")
+        super().__init__(self._run, "skipped frames cannot be audited")
 
-    @property
-    def has_room(self) -> bool:
-        """Whether another audit can wait; asked before it is drawn."""
-        return self._backlog.has_room
-
-    def hold(self, before: Before, frame: Frame, published: Published, tell: Told) -> None:
+    def audit(self, before: Before, frame: Frame, published: Published, tell: Told) -> None:
         """Audit a skipped frame once its result has been published; ``before``: the frame before, as large."""
         earlier = before.pixels.copy() if before.found is None else before.found
         published = replace(published, regions=[replace(each) for each in published.regions])
         skipped = _Skipped(frame.stream, frame.media_time_s, frame.pixels.copy(), published, earlier)
-        self._backlog.hold(frame.header.id, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
-
-    def published(self, frame: FrameId) -> None:
-        """Begin the audit of a frame: its result has been published."""
-        self._backlog.published(frame)
-
-    def dropped(self, frame: FrameId) -> None:
-        """Give up the audit of a frame that was dropped or failed: nobody got its regions."""
-        self._backlog.dropped(frame)
-
-    def forget(self, stream: str) -> None:
-        self._backlog.forget(stream)
-
-    async def close(self, within_s: float) -> None:
-        """Finish waiting audits within the time, and give up the rest."""
-        await self._backlog.close(within_s)
+        self.hold(frame.header.id, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
 
     async def _run(self, skipped: _Skipped) -> FrameAudit:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""

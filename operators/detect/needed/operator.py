@@ -220,7 +220,7 @@ class DetectWhenNeeded:
         if weight is not None and before is not None and comparable:
             tell = partial(_tell, stream, pace.every, weight, stream.gaps.opened(), frame.media_time_s)
             shown = Published(published, stream.found_with, stream.to_compare())
-            self._audits.hold(before, frame, shown, tell)
+            self._audits.audit(before, frame, shown, tell)
         self._keep(stream, frame, None)
         return published
 

@@ -6,10 +6,10 @@ import logging
 
 import msgspec
 
+from operators.audits.snapshot import versioned
 from operators.detect.needed.pace import Learnt
 from operators.wire.bounds import Label, Share
-from serving.common.untrusted import decode, printable
-from serving.errors import Malformed
+from serving.common.untrusted import printable
 
 log = logging.getLogger(__name__)
 
@@ -29,30 +29,15 @@ class PaceSnapshot(msgspec.Struct, kw_only=True, frozen=True):
     learnt: Learnt
 
 
-class _PaceVersion(msgspec.Struct):
-    version: int
-
-
 def to_json(learnt: Learnt, model: str, accuracy: float) -> bytes:
     """Encode what was learnt; some hundred bytes."""
     return msgspec.json.encode(PaceSnapshot(model=model, accuracy=accuracy, learnt=learnt))
 
 
 def from_json(data: bytes, model: str, accuracy: float, where: str) -> Learnt | None:
-    """Decode what ``to_json`` wrote for this detector and accuracy; anything else is logged, and None is returned.
-
-    ``where``: the place that the log line names.
-    """
-    try:
-        version = decode(data, _PaceVersion, LARGEST_BYTES).version
-        found = decode(data, PaceSnapshot, LARGEST_BYTES) if version == VERSION else None
-    except Malformed as error:
-        log.warning("%s: the snapshot is damaged, the stream begins anew: %s", where, error)
-        return None
+    """Decode what ``to_json`` wrote for this detector and accuracy; anything else is logged, and None is returned."""
+    found = versioned(data, PaceSnapshot, VERSION, where, LARGEST_BYTES)
     if found is None:
-        log.warning(
-            "%s: the snapshot has version %d, this worker reads %d; the stream begins anew", where, version, VERSION
-        )
         return None
     if (found.model, found.accuracy) != (model, accuracy):
         log.info("%s: the pace was learnt for %s at accuracy %g and begins anew", *_known(where, found))

@@ -18,11 +18,12 @@ from cache_adapt.audit.audit import Audit, Ticket
 from cache_adapt.audit.coin import coin
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
+from operators.audits.stream_audits import StreamAudits
 from operators.audits.unit_costs import UnitCosts
+from operators.background import PendingLook
 from operators.detect.needed.matching import agreement
 from operators.detect.opinions import opinion
-from operators.detect.variants.audited_stream import AuditedStream
-from operators.detect.variants.second_looks import SecondLook, SecondLooks
+from operators.detect.variants.second_looks import FrameLooks, ModelPicture
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.adaptation import Disagreement
@@ -30,6 +31,14 @@ from operators.wire.bounds import LONGEST_MEDIA_S, limited
 from operators.wire.schema import ShortcutKind
 
 KIND: ShortcutKind = "variant"
+
+
+@dataclass(eq=False)
+class AuditedStream:
+    """One stream at one node, and the audits of the models on it."""
+
+    name: str
+    audits: StreamAudits
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class VariantAudits:
     oracle: str
     keys: Mapping[str, str]
     """The keys of the audits, by the model that each is about."""
-    looks: SecondLooks
+    looks: FrameLooks
     terms: VariantTerms
     on_outcome: Callable[[AuditedStream], None]
     """Called after each outcome."""
@@ -119,7 +128,8 @@ class VariantAudits:
         self.terms.budget.spend("audits", look_s)
         published = [replace(each) for each in answer.regions]
         compare = partial(self._compare, drawn, drawn.ticket, frame, published)
-        self.looks.hold(frame, SecondLook(drawn.looks, compare, partial(self._give_up, drawn, look_s)))
+        picture, give_up = ModelPicture(drawn.looks, frame.pixels), partial(self._give_up, drawn, look_s)
+        self.looks.hold(frame.header.id, [PendingLook(picture, compare, give_up)])
 
     def _compare(
         self, drawn: _DrawnFrame, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
@@ -153,7 +163,7 @@ class VariantAudits:
         drawn.audit.give_up()
 
     def _possible(self, model: str) -> bool:
-        return self.looks.has_room(model) and self.terms.budget.may_spend(self._look_s(model))
+        return self.looks.has_room and self.terms.budget.may_spend(self._look_s(model))
 
     def _look_s(self, model: str) -> float:
         """Processor seconds of a look; before a model's first as many as the oracle takes."""

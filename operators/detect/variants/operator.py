@@ -14,9 +14,8 @@ from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.decision import Decision
-from operators.detect.variants.audited_stream import AuditedStream
-from operators.detect.variants.audits import KIND, FrameAnswer, VariantAudits, VariantTerms
-from operators.detect.variants.second_looks import SecondLooks
+from operators.detect.variants.audits import KIND, AuditedStream, FrameAnswer, VariantAudits, VariantTerms
+from operators.detect.variants.second_looks import FrameLooks
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameId, NodePlan
 from serving.errors import BackendDown, ModelError, OutOfService
@@ -37,7 +36,7 @@ class DetectVariants:
         several = len(roles.listed_shortcuts) > 1
         self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
         self._streams = Streams(self._fresh)
-        self._looks = SecondLooks(detector, [roles.oracle, *self._keys])
+        self._looks = FrameLooks(detector)
         self._audits = VariantAudits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
         self._absent: set[str] = set()
 

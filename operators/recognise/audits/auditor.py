@@ -21,7 +21,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import Look
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
-from operators.wire.schema import Attribute, FrameId
+from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
 OnOutcome = Callable[[NodeStream, AuditOutcome], None]
@@ -125,7 +125,7 @@ class Auditor:
                 if audit.trial is not None:
                     audit.trial.pending += 1
                 seen = partial(self._seen, audit, self._both(look), crop)
-                self._second.hold(look.frame.header.id, ModelCrop(model, crop), seen)
+                self._second.ask(look.frame.header.id, ModelCrop(model, crop), seen)
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
@@ -142,22 +142,6 @@ class Auditor:
         stream.trials.close()
         self._conclude(stream, stream.trials)
         stream.run, stream.trials = None, OpenTrials()
-
-    def published(self, frame: FrameId) -> None:
-        """Begin second looks at a frame: its result has been published."""
-        self._second.published(frame)
-
-    def dropped(self, frame: FrameId) -> None:
-        """Make no second looks at a frame that was dropped or failed."""
-        self._second.dropped(frame)
-
-    def forget(self, stream: str) -> None:
-        """Make no second looks at frames of a stream that are not published yet."""
-        self._second.forget(stream)
-
-    async def close(self, within_s: float) -> None:
-        """Finish waiting looks within the time, and give up the rest."""
-        await self._second.close(within_s)
 
     def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook, late: bool, room: bool) -> LookAudit | None:
         """Count a look that is over; what it is an audit of."""
@@ -183,11 +167,11 @@ class Auditor:
         """Count a look that a second network may make too; what that is an audit of."""
         audit = stream.audits.of(key)
         if self._objects is not None:
-            room = self._second.has_room(model, LOOK_RULE.most_looks)
+            room = self._second.may_look(model, LOOK_RULE.most_looks)
             if room and audit.uses_shortcut:
                 self.draws(stream, key, look.frame, look.region)
             return self._of_track(stream, key, look, room)
-        room = self._second.has_room(model)
+        room = self._second.may_look(model)
         if not audit.uses_shortcut:
             audit.by_oracle()
             return LookAudit(stream, key, True, stream.trials) if room else None

@@ -32,7 +32,7 @@ class ModelCrop:
         return self.crop.nbytes
 
 
-class CropLooks:
+class CropLooks(Backlog[ModelCrop, Attribute]):
     """Those of one node; the budget of learning pays them, and crossings those of networks on other machines."""
 
     def __init__(
@@ -40,41 +40,26 @@ class CropLooks:
     ) -> None:
         """``crossings``: None where all networks are here."""
         self._recogniser, self._costs, self._budget, self._crossings = recogniser, costs, budget, crossings
-        self._backlog: Backlog[ModelCrop, Attribute] = Backlog(self._look, "a second network cannot audit")
+        super().__init__(self._see, "a second network cannot audit")
 
-    def has_room(self, model: str, looks: int = 1) -> bool:
+    def may_look(self, model: str, looks: int = 1) -> bool:
         """Whether so many more looks may be begun: there is room, and they can be paid."""
         if self._crossings is not None and not self._crossings.may_cross(model, looks):
             return False
-        return self._backlog.has_room and self._budget.may_spend(looks * self._look_s(model))
+        return self.has_room and self._budget.may_spend(looks * self._look_s(model))
 
     @property
     def can_ever_pay(self) -> bool:
         return self._budget.share > 0
 
-    def hold(self, frame: FrameId, asked: ModelCrop, on_seen: Callable[[Attribute | None], None]) -> None:
+    def ask(self, frame: FrameId, asked: ModelCrop, on_seen: Callable[[Attribute | None], None]) -> None:
         """Look once the frame is published; ``on_seen`` is called with None where the look is given up."""
         self._budget.spend("audits", self._look_s(asked.model))
         if self._crossings is not None:
             self._crossings.cross(asked.model, 1)
-        self._backlog.hold(frame, [PendingLook(asked, on_seen, partial(on_seen, None))])
+        self.hold(frame, [PendingLook(asked, on_seen, partial(on_seen, None))])
 
-    def published(self, frame: FrameId) -> None:
-        self._backlog.published(frame)
-
-    def dropped(self, frame: FrameId) -> None:
-        """Give up the looks at a frame that was dropped or failed."""
-        self._backlog.dropped(frame)
-
-    def forget(self, stream: str) -> None:
-        """Give up the looks at frames of a stream that are not published yet."""
-        self._backlog.forget(stream)
-
-    async def close(self, within_s: float) -> None:
-        """Finish waiting looks within the time, and give up the rest."""
-        await self._backlog.close(within_s)
-
-    async def _look(self, asked: ModelCrop) -> Attribute:
+    async def _see(self, asked: ModelCrop) -> Attribute:
         (answer,) = await self._recogniser.name(asked.model, [asked.crop], BACKGROUND)
         return answer
 

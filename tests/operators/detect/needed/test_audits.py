@@ -53,7 +53,7 @@ async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_befo
     detector, told = Counter(), list[FrameAudit]()
     heard = Recording()
     audits = SkipAudits("find", detector, "finder", 0.5, heard)
-    audits.hold(Before(bright(1).image, found), bright(2), Published([thing(box) for box in published]), told.append)
+    audits.audit(Before(bright(1).image, found), bright(2), Published([thing(box) for box in published]), told.append)
     audits.published(bright(2).header.id)
     await audits.close(10.0)
     assert detector.seen == seen
