@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +12,14 @@ from pipelines.commands import options
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT
-from pipelines.process.signals import stop_thread_on_signals
+from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.tasks import unless
 from pipelines.query.query_file import load_query
-from pipelines.settings import BrokerSettings
 
 if TYPE_CHECKING:
     from pipelines.health.heartbeat import Heartbeat
     from pipelines.observe.live.page import Page
     from pipelines.observe.station import Station
-    from pipelines.observe.web.condition import Condition
-
-KNOCK_S = 1.0
 
 
 @click.command(name="serve")
@@ -56,41 +49,19 @@ def command(
     page, heart = Page(at.broker.url), Heartbeat(alive)
     if shown is not None:
         page.board.layout = shown.layout
-    station = Station(listening, page)
-    asyncio.run(_serve(station, partial(_feed, at.broker, topics, at.timeout_s, page, station.condition, heart)))
+    asyncio.run(_serve(at, topics, Station(listening, page), page, heart))
 
 
-async def _serve(station: Station, feed: Callable[[threading.Event, asyncio.AbstractEventLoop], None]) -> None:
-    """The broker's client waits in a thread of its own, so that this one can answer."""
-    async with stop_thread_on_signals() as stop, station.open():
-        await asyncio.to_thread(feed, stop, asyncio.get_running_loop())
-
-
-def _feed(
-    settings: BrokerSettings,
-    topics: TopicsConfig,
-    timeout_s: float,
-    page: Page,
-    condition: Condition,
-    heart: Heartbeat,
-    stop: threading.Event,
-    loop: asyncio.AbstractEventLoop,
+async def _serve(
+    at: options.Installation, topics: TopicsConfig, station: Station, page: Page, heart: Heartbeat
 ) -> None:
-    from pipelines.kafka.sync_clients import admin, consumer, demand  # the clients, and the decoder
+    from pipelines.kafka.async_clients import wait_for_broker  # the client, and the decoder
     from pipelines.observe.live.broker_feed import READ, BrokerFeed
 
-    kinds = {topics.name(kind): kind for kind in READ}
-    with closing(admin(settings, timeout_s, stop)) as client:
-        demand(client, settings, needs(read=kinds))
-    reader = consumer(settings, timeout_s, stop, metadata_max_age_ms=5000, max_partition_fetch_bytes=8 << 20)
-    with closing(reader):
-        condition.worker_waits("waiting for topics: `sluice topics create` makes them")
-        feed = BrokerFeed(reader, kinds, page, partial(_why_away, settings))
-        feed.run(stop, loop, condition.broker_polled, heart.beat)
-
-
-def _why_away(settings: BrokerSettings) -> str | None:
-    from pipelines.kafka.async_clients import knock
-
-    found = asyncio.run(knock(settings, KNOCK_S))
-    return None if found is None else f"no broker answers at {settings.url} ({found.text})"
+    names = {kind: topics.name(kind) for kind in READ}
+    with stop_loop_on_signals() as stop:
+        async with station.open():
+            station.condition.worker_waits(f"waiting for {at.broker.url} and its topics")
+            if await unless(stop, wait_for_broker(at.broker, needs(read=names.values()), at.timeout_s)):
+                feed = BrokerFeed(at.broker, names, page)
+                await unless(stop, feed.run(station.condition.broker_polled, heart.beat))

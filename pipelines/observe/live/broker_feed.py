@@ -1,4 +1,4 @@
-"""The feed of ``sluice serve``: the topics of an installation, read by a consumer of kafka-python.
+"""The feed of ``sluice serve``: the topics of an installation go to the page.
 
 Frames are read only while the page is open.
 """
@@ -7,169 +7,105 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from aiokafka import ConsumerRecord
 
-from operators.frames.codec import FrameError, decode_frame, read_header
-from operators.transports.polls import mend_polls
-from operators.transports.record_sets import unreadable
-from operators.wire.mishaps import Mishaps
+from operators.frames.codec import decode_frame, read_header
 from operators.wire.schema import FrameHeader, FrameId, Result, StreamPlan, StreamStatus, from_json
+from pipelines.kafka.async_clients import knock
+from pipelines.kafka.follow import Follower
 from pipelines.kafka.topics import Kind
 from pipelines.observe.forward.sink import read_event
 from pipelines.observe.live.page import Page
-from serving.errors import Malformed
+from pipelines.process.tasks import meanwhile
+from pipelines.settings import BrokerSettings
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 5.0
-"""Topics that are made later, and partitions that are added, are noticed within this time."""
-POLL_MS = 200
-AT_ONCE = 200
-"""Messages that are decoded before the page takes them."""
-
-Show = Callable[[], None]
-"""Shows what a message holds; called on the page's loop."""
-
+LOOK_S = 0.5
+"""How soon it is noticed that somebody opens the page, or that the last one leaves."""
+SILENT_S = 5.0
+"""A broker that has not answered for so long is asked why."""
+KNOCK_S = 1.0
 
 READ: tuple[Kind, ...] = ("results", "streams", "plans", "events", "frames")
 """The topics that are read."""
+KEPT: tuple[Kind, ...] = ("streams", "plans")
+"""Those that are read from the beginning; others from now on."""
 
 
 class BrokerFeed:
-    """Reads until it is stopped; a message that is none is passed over."""
+    """Reads until it is cancelled; a message that cannot be shown is passed over."""
 
-    def __init__(
-        self,
-        client: KafkaConsumer,
-        kinds: Mapping[str, Kind],
-        page: Page,
-        knock: Callable[[], str | None] = lambda: None,
-    ) -> None:
-        """``kinds``: of the topics that are read, by name.
-
-        ``knock``: why the broker does not answer; None where it does. Called where it was silent for ``LOOK_S``.
-        """
-        self._client, self._kinds, self._page, self._knock = client, kinds, page, knock
-        self._mishaps = Mishaps(log)
+    def __init__(self, settings: BrokerSettings, topics: Mapping[Kind, str], page: Page) -> None:
+        """``topics``: the names of those that are read."""
+        self._settings, self._topics, self._page = settings, topics, page
         self._pairs = Pairs()
-        self._assigned: set[TopicPartition] = set()
-        self._shown = False
-        self._look_s = -LOOK_S
-        self._heard_s = 0.0
-        self._away: str | None = None
-        mend_polls(client)
+        self._frames: asyncio.Task[None] | None = None
+        """Reads frames while somebody looks."""
+        self._readers = [self._reader(kind) for kind in topics if kind != "frames"]
 
-    def run(
-        self,
-        stop: threading.Event,
-        loop: asyncio.AbstractEventLoop,
-        polled: Callable[[str | None], None],
-        beat: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Hand what comes to the page, which lives on ``loop``.
+    async def run(self, polled: Callable[[str | None], None], beat: Callable[[], None] = lambda: None) -> None:
+        """``polled`` is called with why the broker does not answer, None where it does; ``beat`` all the while."""
+        async with AsyncExitStack() as stack:
+            stack.callback(self._leave_frames)
+            for reader in self._readers:
+                await stack.enter_async_context(meanwhile(reader.run()))
+            while True:
+                beat()
+                self._follow_viewers()
+                polled(await self._why_silent())
+                await asyncio.sleep(LOOK_S)
 
-        ``polled`` is called after every poll, with why the broker does not answer, None where it does; ``beat`` all
-        the while.
-        """
-        while not stop.is_set():
-            beat()
-            self._assign(time.monotonic())
-            if not self._assigned:
-                stop.wait(POLL_MS / 1000)
-                continue
-            self._follow_viewers()
-            news = list(self._decoded(self._client.poll(timeout_ms=POLL_MS, max_records=AT_ONCE)))
-            if news:  # the page sets the pace: nothing piles up between the two
-                asyncio.run_coroutine_threadsafe(self._deliver(news), loop).result()
-            polled(self._why_silent(time.monotonic(), bool(news)))
-
-    def _why_silent(self, now_s: float, heard: bool) -> str | None:
-        if heard:
-            self._heard_s, self._away = now_s, None
-        elif now_s - self._heard_s >= LOOK_S:
-            self._heard_s, self._away = now_s, self._knock()
-        return self._away
-
-    def _assign(self, now_s: float) -> None:
-        """Read all partitions of the topics: states and plans from the beginning, others from now on."""
-        if now_s - self._look_s < LOOK_S:
-            return
-        self._look_s, kinds = now_s, self._kinds
-        found = {TopicPartition(name, n) for name in kinds for n in self._client.partitions_for_topic(name) or ()}
-        if not (new := found - self._assigned):
-            return
-        self._assigned |= new
-        self._client.assign(sorted(self._assigned))
-        ends = [place for place in new if kinds[place.topic] in ("results", "events", "frames")]
-        if ends:
-            self._client.seek_to_end(*ends)
-        if starts := sorted(new - set(ends)):
-            self._client.seek_to_beginning(*starts)
-        self._client.pause(*self._frames())
-        self._shown = False
-
-    def _frames(self) -> list[TopicPartition]:
-        return [place for place in self._assigned if self._kinds[place.topic] == "frames"]
-
-    def _follow_viewers(self) -> None:
-        shown, places = len(self._page.viewers) > 0, self._frames()
-        if shown == self._shown or not places:
-            return
-        self._shown = shown
-        if shown:
-            self._client.seek_to_end(*places)
-            self._client.resume(*places)
-        else:
-            self._client.pause(*places)
-            self._pairs.clear()
-
-    def _decoded(self, batches: Mapping[TopicPartition, Sequence[Any]]) -> Iterator[Show]:
-        for record in (record for records in batches.values() for record in records):
-            if unreadable(record.headers) is not None:
-                continue  # it was logged
-            try:
-                if (show := self._read(record)) is not None:
-                    yield show
-            except (Malformed, FrameError) as error:
-                place = f"partition {record.partition} offset {record.offset}"
-                self._mishaps.note(f"topic {record.topic} has a message that cannot be shown", f"{place}: {error}")
-
-    def _read(self, record: Any) -> Show | None:
-        kind, board, value = self._kinds[record.topic], self._page.board, record.value or b""
+    def take(self, kind: Kind, record: ConsumerRecord) -> None:
+        """Show a message; raises what is wrong with it."""
+        board, value = self._page.board, record.value or b""
         if kind == "frames":
             header = read_header(record.headers)
-            return partial(self._show_frame, header, value) if header.encoding == "jpeg" else None
-        if not value:
-            return None  # a stream that was deleted from a compacted topic
-        if kind == "results":
-            return partial(self._show_result, from_json(value, Result))
-        if kind == "events":
-            return partial(board.event_found, read_event(value))
-        if kind == "streams":
-            return partial(board.in_state, from_json(value, StreamStatus))
-        return partial(board.planned, [from_json(value, StreamPlan)])
+            if header.encoding == "jpeg":
+                self._show_pair(self._pairs.frame(header, value))
+        elif not value:
+            return  # a stream that was deleted from a compacted topic
+        elif kind == "results":
+            self._show_result(from_json(value, Result))
+        elif kind == "events":
+            board.event_found(read_event(value))
+        elif kind == "streams":
+            board.in_state(from_json(value, StreamStatus))
+        else:
+            board.planned([from_json(value, StreamPlan)])
 
-    async def _deliver(self, news: Sequence[Show]) -> None:
-        for show in news:
-            try:
-                show()
-            except Exception as error:  # the next message may be a good one
-                self._mishaps.note("a message cannot be shown", f"{type(error).__name__}: {error}")
+    def _reader(self, kind: Kind) -> Follower:
+        since_s = None if kind in KEPT else time.time()
+        return Follower(self._settings, self._topics[kind], partial(self.take, kind), since_s)
+
+    def _follow_viewers(self) -> None:
+        if not self._page.viewers:
+            self._leave_frames()
+        elif self._frames is None:
+            self._frames = asyncio.create_task(self._reader("frames").run())
+
+    def _leave_frames(self) -> None:
+        if self._frames is not None:
+            self._frames.cancel()
+            self._frames = None
+            self._pairs.clear()
+
+    async def _why_silent(self) -> str | None:
+        if time.monotonic() - max(each.answered_s for each in self._readers) < SILENT_S:
+            return None
+        found = await knock(self._settings, KNOCK_S)
+        return None if found is None else f"no broker answers at {self._settings.url} ({found.text})"
 
     def _show_result(self, result: Result) -> None:
         self._page.board.came(result)
-        if self._shown and result.outcome == "analysed":
+        if self._frames is not None and result.outcome == "analysed":
             self._show_pair(self._pairs.result(result))
-
-    def _show_frame(self, header: FrameHeader, data: bytes) -> None:
-        self._show_pair(self._pairs.frame(header, data))
 
     def _show_pair(self, pair: Pair | None) -> None:
         if pair is not None:

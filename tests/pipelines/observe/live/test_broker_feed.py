@@ -3,102 +3,122 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import threading
-from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka import TopicPartition
 
-from operators.wire.schema import Result, to_json
+from operators.frames.codec import FrameError
+from operators.wire.schema import FRAME_HEADER_KEY, to_json
+from pipelines.kafka.follow import Follower
+from pipelines.kafka.topics import Kind
+from pipelines.kafka.verdict import Verdict
 from pipelines.observe.live import broker_feed
-from pipelines.observe.live.board import Board
-from pipelines.observe.live.broker_feed import READ, BrokerFeed
+from pipelines.observe.live.broker_feed import KEPT, READ, BrokerFeed
 from pipelines.observe.live.page import Page
+from pipelines.settings import BrokerSettings
+from serving.errors import Malformed
 from tests.operators.publish.messages import result
 from tests.pipelines.observe.forward.notes import count_note, event
+from tests.turns import until
 
-RESULTS = TopicPartition("results", 0)
-
-
-class Client:
-    """Has one batch of results, and nothing after it."""
-
-    _fetcher = SimpleNamespace(PartitionRecords=None)
-
-    def __init__(self, values: Sequence[bytes], stop: threading.Event, *events: bytes) -> None:
-        self._batches = [
-            [
-                SimpleNamespace(topic=topic, partition=0, offset=n, headers=[], value=value)
-                for topic, several in (("results", values), ("events", events))
-                for n, value in enumerate(several)
-            ]
-        ]
-        self._stop = stop
-
-    def partitions_for_topic(self, topic: str) -> set[int]:
-        return {0} if topic == "results" else set()
-
-    def poll(self, **_: object) -> Mapping[TopicPartition, Sequence[Any]]:
-        if self._batches:
-            return {RESULTS: self._batches.pop()}
-        self._stop.set()
-        return {}
-
-    def assign(self, *_: object) -> None: ...
-
-    seek_to_end = seek_to_beginning = pause = resume = assign
+HEADER = (Path(__file__).parents[3] / "golden" / "frame-jpeg.json").read_bytes()
+NAMES: dict[Kind, str] = {kind: f"a.{kind}" for kind in READ}
 
 
-async def test_a_message_that_cannot_be_shown_costs_itself_alone(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    came = Board.came
+def feed(page: Page | None = None) -> BrokerFeed:
+    return BrokerFeed(BrokerSettings(("127.0.0.1:1",)), NAMES, page or Page("test"))
 
-    def picky(board: Board, each: Result) -> None:
-        if each.stream == "bad":
-            raise ZeroDivisionError("nobody foresaw it")
-        came(board, each)
 
-    monkeypatch.setattr(Board, "came", picky)
-    stop, page = threading.Event(), Page("test")
-    values = [to_json(result(stream=stream)) for stream in ("bad", "good")]
-    crossing = event("good", type="cross", line="kerb")
-    counts = count_note().count
-    assert counts is not None
-    client = Client([values[0], b"{", values[1]], stop, to_json(crossing), b"{}", to_json(counts))
-    feed = BrokerFeed(client, {kind: kind for kind in READ}, page)
-    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda away: None)
+def record(value: bytes | None, headers: tuple[tuple[str, bytes], ...] = ()) -> Any:
+    return SimpleNamespace(value=value, headers=headers)
+
+
+def test_messages_of_all_topics_are_shown() -> None:
+    page = Page("test")
+    fed, counts = feed(page), count_note().count
+    fed.take("results", record(to_json(result(stream="good"))))
+    fed.take("events", record(to_json(event("good", type="cross", line="kerb"))))
+    fed.take("events", record(to_json(counts)))
+    fed.take("streams", record(None))
     assert [tile["stream"] for tile in page.board.wall()["tiles"]] == ["good"]
     shown = page.board.stream("good")
     assert shown is not None
     assert [each["place"] for each in shown["events"]] == ["kerb"]
-    assert "topic events has a message that cannot be shown" in caplog.text
-    assert "cannot be shown: ZeroDivisionError: nobody foresaw it" in caplog.text
-    assert "topic results has a message that cannot be shown" in caplog.text
 
 
-@pytest.mark.parametrize("why", ["it refuses connections", None])
-async def test_a_broker_that_is_silent_is_knocked_at(monkeypatch: pytest.MonkeyPatch, why: str | None) -> None:
-    """Half a second passes from poll to poll; results come with the first one only."""
-    seconds = itertools.count(100.0, 0.25)
-    monkeypatch.setattr(broker_feed.time, "monotonic", lambda: next(seconds))
-    stop, said, knocked = threading.Event(), list[str | None](), 0
+@pytest.mark.parametrize("kind", ["results", "events", "streams", "plans", "frames"])
+def test_what_cannot_be_shown_is_told_to_the_reader_which_passes_it_over(kind: Kind) -> None:
+    with pytest.raises((Malformed, FrameError)):
+        feed().take(kind, record(b"{"))
 
-    def knock() -> str | None:
-        nonlocal knocked
-        knocked += 1
-        return why
 
-    def polled(away: str | None) -> None:
-        said.append(away)
-        if len(said) == 25:
-            stop.set()
+def test_states_and_plans_are_read_from_the_beginning_and_the_rest_from_now_on() -> None:
+    since = {each.topic: each._since_s for each in feed()._readers}
+    assert {topic for topic, at_s in since.items() if at_s is None} == {NAMES[kind] for kind in KEPT}
 
-    client = Client([to_json(result())], threading.Event())
-    feed = BrokerFeed(client, {kind: kind for kind in READ}, Page("test"), knock)
-    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), polled)
-    assert knocked == 2
-    assert said == [None] * 10 + [why] * 15
+
+class Readers:
+    """Followers that read nothing, and which of them are at work."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at_work: set[str] = set()
+        readers = self
+
+        async def run(follower: Follower) -> None:
+            readers.at_work.add(follower.topic)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                readers.at_work.discard(follower.topic)
+
+        monkeypatch.setattr(Follower, "run", run)
+        monkeypatch.setattr(broker_feed, "LOOK_S", 0.0)
+
+
+async def test_frames_are_read_only_while_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers, page, polls = Readers(monkeypatch), Page("test"), list[str | None]()
+    fed, frames = feed(page), NAMES["frames"]
+    running = asyncio.create_task(fed.run(polls.append))
+    try:
+        await until(lambda: len(polls) > 3)
+        assert readers.at_work == {name for kind, name in NAMES.items() if kind != "frames"}
+        with ExitStack() as looking:
+            looking.enter_context(page.viewers.looking(None))
+            await until(lambda: frames in readers.at_work)
+            fed.take("frames", record(b"jpeg", ((FRAME_HEADER_KEY, HEADER),)))
+            assert fed._pairs.bytes == 4
+        await until(lambda: frames not in readers.at_work)
+        assert fed._pairs.bytes == 0
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert readers.at_work == set()
+
+
+@pytest.mark.parametrize("said", [Verdict("it refuses connections", final=False), None])
+async def test_a_broker_that_is_silent_is_asked_why(monkeypatch: pytest.MonkeyPatch, said: Verdict | None) -> None:
+    Readers(monkeypatch)
+    asked, polls = 0, list[str | None]()
+
+    async def knock(settings: BrokerSettings, timeout_s: float) -> Verdict | None:
+        nonlocal asked
+        asked += 1
+        return said
+
+    monkeypatch.setattr(broker_feed, "knock", knock)
+    fed = feed()
+    running = asyncio.create_task(fed.run(polls.append))
+    try:
+        await until(lambda: len(polls) > 2)
+        assert (asked, set(polls)) == (0, {None})
+        for reader in fed._readers:
+            reader.answered_s -= broker_feed.SILENT_S
+        await until(lambda: asked > 0)
+        await until(lambda: said is None or polls[-1] is not None)
+        assert polls[-1] == (said and "no broker answers at kafka://127.0.0.1:1 (it refuses connections)")
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
