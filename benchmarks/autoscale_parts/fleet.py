@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import inf
 
+from benchmarks.autoscale_parts.decide import autoscale
+from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, WantedMachines
 from benchmarks.autoscale_parts.loads import Arrival
 from benchmarks.autoscale_parts.profiles import KINDS, STARTS_S
-from serving.autoscale.autoscale import autoscale
-from serving.autoscale.decision import AutoscaleMemory, ScalingAction, WantedMachines
 from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from serving.autoscale.terms import AutoscaleTerms
 from serving.scheduling.health import Observed, State, next_state

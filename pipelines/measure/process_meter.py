@@ -9,9 +9,9 @@ from math import inf
 
 from operators.observer import Observer
 from operators.wire.schema import Result
-from pipelines.planning.within_states import TROUBLED, ModelStanding
+from pipelines.planning.within_states import ModelStanding
 from serving.scheduling.estimates import LatencyTable
-from serving.scheduling.health import Observed, State, next_state, share_of_peak
+from serving.scheduling.health import TROUBLED, Observed, State, next_state, share_of_peak
 
 MOST_NETWORKS = 256
 """Networks that are counted; of further ones nothing is known."""

@@ -17,11 +17,10 @@ from typing import NamedTuple
 from operators.decision import Decision, Rung
 from pipelines.planning.planner import Planner, PlannerAround, Step
 from serving.scheduling.estimates import LatencyTable
-from serving.scheduling.health import State
+from serving.scheduling.health import TROUBLED, State
 from serving.selection.select import select
 from serving.selection.table import Requirements, VariantRecord, VariantTable
 
-TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
 NOWHERE = "placed nowhere"
 AGAIN_S = 1.0
 """An order of models holds for so long."""

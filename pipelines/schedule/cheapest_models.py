@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from serving.autoscale.autoscale import CLEARLY
 from serving.autoscale.exact import solve
 from serving.autoscale.programme import programme
 from serving.autoscale.state import Application, MachineKind, ScalableVariant, ServingState
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.terms import CLEARLY, AutoscaleTerms
 from serving.placement.curves import BatchCurve
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place

@@ -196,7 +196,7 @@ class Epochs:
         lag = sum(each.lag for each in workers)
         partitions = min(moment.partitions, MOST_WORKERS)
         busy = [each.busy for each in workers]
-        return wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling).machines
+        return wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling)
 
 
 def models_of(plan: FleetPlan) -> set[str]:

@@ -1,6 +1,6 @@
-"""Which variants run where and how many, and how many machines that takes (Romero et al., 2021, §4.2). Pure: it is told
-the time and the load, and hands back plain data; processes are others' to start.
+"""Which variants serve a load for least, by the programme of Romero et al., 2021, §4.2; how many workers there should
+be, and when offline work may run. Pure: it is told the load, and hands back plain data.
 
-Read in this order: ``headroom``, ``state``, ``terms``, ``decision``, ``machine_file``, ``held``, ``programme``,
-``greedy``, ``exact``, ``autoscale``, ``actions``, ``machines``.
+Read in this order: ``headroom``, ``state``, ``terms``, ``machine_file``, ``programme``, ``greedy``, ``exact``,
+``machines``.
 """

@@ -6,7 +6,6 @@ Where the resources do not serve all, as much as possible is served first, by pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -19,6 +18,8 @@ from serving.autoscale.programme import Programme, Solution, enough
 
 SOLVED, STOPPED, IMPOSSIBLE = 0, 1, 2
 """Status of HiGHS as SciPy tells it."""
+TOLERANCE = 1e-6
+"""More may be left than the least, as a share of a load: else rounding would make that impossible."""
 Vector = NDArray[np.float64]
 Status = Literal["solved", "stopped", "impossible"]
 
@@ -28,9 +29,9 @@ def solve(given: Programme, limit_s: float) -> Solution:
     rows = _Rows(given)
     status, found = rows.cheapest(limit_s)
     if status == "impossible":
-        status, asked = rows.most_served(limit_s)
-        if asked is not None:
-            done, found = _Rows(replace(given, asked=asked)).cheapest(limit_s)
+        status, least = rows.least_unserved(limit_s)
+        if least is not None:
+            done, found = rows.cheapest(limit_s, least)
             status = status if done == "solved" else done
     if status == "solved" and found is not None:
         return _solution(given, found, exact=True)
@@ -47,7 +48,7 @@ def _solution(given: Programme, counts: Sequence[int], exact: bool) -> Solution:
 
 
 class _Rows:
-    """The programme as matrices: for each candidate the instances to load, then those to unload."""
+    """The programme as matrices: for each candidate the instances to load, then those to unload, then what is left."""
 
     def __init__(self, given: Programme) -> None:
         self._given, self._size = given, len(given.candidates)
@@ -64,52 +65,48 @@ class _Rows:
         self._serves = _sparse(serves, len(self._names), self._size)
         self._takes = _sparse(takes, len(pools), self._size)
         self._asked = np.array([given.asked[name] for name in self._names])
+        shares = [given.weight[name] / asked if (asked := given.asked[name]) else 0.0 for name in self._names]
+        self._weights = np.array(shares)
         taken = self._takes @ self._running
         self._room = np.maximum(np.array([given.pools[pool] for pool in pools]), taken) - taken
         most = [enough(given.asked[each.application], each) for each in given.candidates]
         self._upper = np.concatenate([np.array(most, dtype=float), self._running])
 
-    def cheapest(self, limit_s: float) -> tuple[Status, list[int] | None]:
-        """Minimise the cost."""
+    def cheapest(self, limit_s: float, unserved: float = 0.0) -> tuple[Status, list[int] | None]:
+        """Minimise the cost; ``unserved``: so much may be left, as the weighted sum of shares."""
         if not self._size:
-            return ("impossible", None) if self._asked.any() else ("solved", [])
+            return ("impossible", None) if self._asked.any() and not unserved else ("solved", [])
         price = [self._given.price(each, 1) for each in self._given.candidates]
-        saved = [each.cost_per_s for each in self._given.candidates]
-        costs = np.array([*price, *(-each for each in saved)])
-        served, room = self._constraints()
-        status, found = _milp(costs, self._upper, [served, room], 2 * self._size, limit_s)
+        saved = [-each.cost_per_s for each in self._given.candidates]
+        costs = np.array([*price, *saved, *[0.0] * len(self._names)])
+        gaps = csr_array(np.concatenate([np.zeros(2 * self._size), self._weights])[None, :])
+        rows = [*self._rows(), LinearConstraint(gaps, -np.inf, unserved)]
+        status, found = self._solved(costs, rows, self._asked if unserved else 0 * self._asked, limit_s)
         if found is None:
             return status, None
-        more = np.rint(found[: self._size] - found[self._size :])
+        more = np.rint(found[: self._size] - found[self._size : 2 * self._size])
         return status, [int(each) for each in self._running + more]
 
-    def most_served(self, limit_s: float) -> tuple[Status, dict[str, float] | None]:
-        """The loads that can be served, by application, where the weighted shares that are not are least."""
+    def least_unserved(self, limit_s: float) -> tuple[Status, float | None]:
+        """The least weighted sum of the shares of loads that are not served."""
         if not self._size:
-            return "solved", dict.fromkeys(self._names, 0.0)
-        weights = [self._given.weight[name] / max(self._given.asked[name], 1e-300) for name in self._names]
-        costs = np.array([*[0.0] * (2 * self._size), *weights])
-        upper = np.concatenate([self._upper, self._asked])
-        served, room = self._constraints()
-        gaps = csr_array(np.eye(len(self._names)))
-        rows = [
-            LinearConstraint(hstack([served.A, gaps], format="csr"), served.lb, np.inf),
-            LinearConstraint(
-                hstack([room.A, csr_array((room.A.shape[0], len(self._names)))], format="csr"), -np.inf, room.ub
-            ),
-        ]
-        status, found = _milp(costs, upper, rows, 2 * self._size, limit_s)
-        if found is None:
-            return status, None
-        short = np.clip(found[2 * self._size :], 0.0, self._asked)
-        left = np.maximum(self._asked - short - 1e-7 * self._asked, 0.0)
-        return status, dict(zip(self._names, left.tolist(), strict=True))
+            return "solved", float(self._weights @ self._asked)
+        costs = np.concatenate([np.zeros(2 * self._size), self._weights])
+        status, found = self._solved(costs, self._rows(), self._asked, limit_s)
+        return status, None if found is None else float(costs @ found) + TOLERANCE
 
-    def _constraints(self) -> tuple[LinearConstraint, LinearConstraint]:
-        served = hstack([self._serves, -self._serves], format="csr")
-        taken = hstack([self._takes, -self._takes], format="csr")
+    def _rows(self) -> list[LinearConstraint]:
+        """Items that are served and those that are not are the load; instances have room."""
+        names = len(self._names)
+        served = hstack([self._serves, -self._serves, csr_array(np.eye(names))], format="csr")
+        taken = hstack([self._takes, -self._takes, csr_array((len(self._room), names))], format="csr")
         missing = self._asked * (1 - 1e-9) - self._serves @ self._running
-        return LinearConstraint(served, missing, np.inf), LinearConstraint(taken, -np.inf, self._room)
+        return [LinearConstraint(served, missing, np.inf), LinearConstraint(taken, -np.inf, self._room)]
+
+    def _solved(
+        self, costs: Vector, rows: Sequence[LinearConstraint], gaps: Vector, limit_s: float
+    ) -> tuple[Status, Vector | None]:
+        return _milp(costs, np.concatenate([self._upper, gaps]), rows, 2 * self._size, limit_s)
 
 
 def _sparse(entries: Sequence[tuple[int, int, float]], rows: int, columns: int) -> csr_array:

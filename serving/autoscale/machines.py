@@ -1,83 +1,32 @@
-"""How many machines of each kind are wanted (Romero et al., 2021, §4.2.3), and when offline work may run."""
+"""How many workers there should be, and when offline work may run (Romero et al., 2021, §4.2.3, §6.3.2). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 
-from serving.autoscale.actions import TROUBLED, machines_of
-from serving.autoscale.decision import WantedMachines
-from serving.autoscale.state import MachineKind, RunningMachine, ServingState
 from serving.autoscale.terms import AutoscaleTerms
-from serving.scheduling.health import State
+from serving.scheduling.health import TROUBLED, State
 
 
-def wanted_machines(
-    seen: ServingState, more: Mapping[str, int], released: Mapping[str, int], terms: AutoscaleTerms
-) -> tuple[WantedMachines, ...]:
-    """For every kind; ``more``: for instances without room, ``released``: those that have long been empty."""
-    there = machines_of(seen)
-    overloaded = _most_overloaded(seen, terms)
-    found = []
-    for kind in seen.kinds:
-        machines, extra = there[kind.name], more.get(kind.name, 0)
-        if extra > 0:
-            wanted, why = len(machines) + extra, "there is no room for all instances that are needed"
-        elif (cause := _crowded(seen, machines, terms)) or kind.name == overloaded:
-            wanted, why = len(machines) + 1, cause or f"{terms.overloaded:.0%} of all machines have overloaded variants"
-        elif gone := released.get(kind.name, 0):
-            wanted, why = len(machines) - gone, f"{gone} have been empty for {terms.release_s:g} s"
-        else:
-            wanted, why = len(machines), "as there are"
-        found.append(_bounded(kind, wanted, why))
-    return tuple(found)
-
-
-def wanted_workers(
-    busy: Sequence[float], lag: int, lag_for_one: int, partitions: int, terms: AutoscaleTerms
-) -> WantedMachines:
+def wanted_workers(busy: Sequence[float], lag: int, lag_for_one: int, partitions: int, terms: AutoscaleTerms) -> int:
     """``busy``: of each worker; ``lag``: messages that wait, of which one worker may have ``lag_for_one``.
 
-    No more than there are partitions, as others would have nothing to do.
+    One more where all are busy, one less where the others have time for its work. No more than there are partitions,
+    as others would have nothing to do.
     """
-    there = len(busy)
-    by_lag = ceil(lag / lag_for_one)
+    there, by_lag = len(busy), ceil(lag / lag_for_one)
     if by_lag > there:
-        wanted, why = by_lag, f"{lag} messages wait, {lag_for_one} for each worker are as many as may"
+        wanted = by_lag
     elif busy and min(busy) > terms.busy:
-        wanted, why = there + 1, f"all are busy beyond {terms.busy:.0%}"
+        wanted = there + 1
     elif there > 1 and sum(busy) / (there - 1) < terms.busy / 2 and by_lag < there:
-        wanted, why = there - 1, f"the others would be busy below {terms.busy / 2:.0%} without it"
+        wanted = there - 1
     else:
-        wanted, why = max(there, 1), "as there are"
-    return _bounded(MachineKind("worker", 0.0, {}, max(partitions, 1)), wanted, why)
+        wanted = max(there, 1)
+    return min(wanted, max(partitions, 1))
 
 
 def offline_may_run(busy: float, states: Iterable[State], terms: AutoscaleTerms) -> bool:
     """Whether a machine has time for offline work (§6.3.2): little used, and online work as fast as was measured."""
     return busy < terms.offline_busy and TROUBLED.isdisjoint(states)
-
-
-def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: AutoscaleTerms) -> str:
-    """Why one more machine of a kind is wanted; empty where none is."""
-    if machines and all(each.busy > terms.busy for each in machines):
-        return f"all are busy beyond {terms.busy:.0%}"
-    interfered = {instance.machine for instance, _ in seen.running if instance.state is State.INTERFERED}
-    if machines and interfered.issuperset(each.id for each in machines):
-        return "variants take longer than their profiles say on all of them"
-    return ""
-
-
-def _most_overloaded(seen: ServingState, terms: AutoscaleTerms) -> str | None:
-    """Where most of all machines have overloaded variants: the kind that has them on the most machines."""
-    overloaded = {instance.machine for instance, _ in seen.running if instance.state is State.OVERLOADED}
-    if len(overloaded) <= terms.overloaded * len(seen.known):
-        return None
-    there = machines_of(seen)
-    return max(there, key=lambda kind: sum(each.id in overloaded for each in there[kind]))
-
-
-def _bounded(kind: MachineKind, wanted: int, why: str) -> WantedMachines:
-    if wanted > kind.at_most:
-        return WantedMachines(kind.name, kind.at_most, f"{why}, but no more than {kind.at_most} are allowed")
-    return WantedMachines(kind.name, wanted, why)

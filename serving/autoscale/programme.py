@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Literal
 
-from serving.autoscale.decision import By
 from serving.autoscale.state import Key, ServingState
 from serving.autoscale.terms import AutoscaleTerms
 
 Pool = tuple[str, str]
 """A kind of machine, and one of its resources: all machines of a kind together."""
+By = Literal["programme", "incumbent", "greedy"]
+"""The exact solution, the best one found within the time limit, or the heuristic's."""
 ROUNDING = 1e-9
 
 

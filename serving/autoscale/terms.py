@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CLEARLY = 0.9
+"""Machines that are not there are wanted to save cost where they bring it below this share."""
+
 
 @dataclass(frozen=True, slots=True)
 class AutoscaleTerms:

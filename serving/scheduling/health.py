@@ -21,6 +21,9 @@ class State(Enum):
     INTERFERED = "interfered"
 
 
+TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """Means over the time since the last look (Romero et al., 2021, §5 look every 2 s)."""

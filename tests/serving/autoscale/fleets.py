@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
-from serving.autoscale.decision import ScalingAction, ScalingDecision
 from serving.autoscale.programme import Programme
 from serving.autoscale.state import (
     Application,
@@ -60,22 +58,3 @@ def brute_force(given: Programme, most: int) -> tuple[float, float]:
             if all(taken[pool] <= size + 1e-9 for pool, size in given.pools.items()):
                 best = min(best, (round(given.unserved(counts), 6), given.objective(counts)))
     return best
-
-
-def carried_out(seen: ServingState, decision: ScalingDecision) -> ServingState:
-    """The fleet after a decision: machines come as wanted, instances as there is room for them."""
-    instances = list(seen.instances)
-    for action in decision.actions:
-        if action.machine is not None and action.what == "unload":
-            instances.remove(next(each for each in instances if (each.variant, each.machine) == _where(action)))
-        elif action.machine is not None:
-            instances.append(Instance(action.application, action.variant, action.machine))
-    there = list(seen.machines)
-    for wanted in decision.wanted:
-        mine = [each for each in there if each.kind == wanted.kind]
-        there += [RunningMachine(f"{wanted.kind}-new{n}", wanted.kind) for n in range(len(mine), wanted.machines)]
-    return replace(seen, machines=tuple(there), instances=tuple(instances))
-
-
-def _where(action: ScalingAction) -> tuple[str, str | None]:
-    return action.variant, action.machine

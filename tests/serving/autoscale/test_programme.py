@@ -162,3 +162,14 @@ def test_as_many_instances_as_a_load_takes_share_their_queue() -> None:
     assert one == pytest.approx(5 * usable_share(1.5, 0.05))
     assert one < many < 5
     assert usable_rate(5.0, 0.3, 1e9, 0.05) < 5
+
+
+def test_of_what_serves_as_much_the_cheapest_is_taken() -> None:
+    """Either application can be served, and as much is left both ways; one costs half."""
+    candidates = [
+        Candidate(("app0", "v0", "cpu"), 1.0, 0.25, 0.0, {("cpu", "room"): 2.0}, 0),
+        Candidate(("app1", "v1", "cpu"), 2.0, 0.25, 0.0, {("cpu", "room"): 1.0}, 0),
+    ]
+    given = Programme(candidates, {"app0": 1.0, "app1": 8.0}, {"app0": 1.0, "app1": 2.0}, {("cpu", "room"): 2.0}, 0.0)
+    found = solve(given, 10.0)
+    assert found.counts == {("app0", "v0", "cpu"): 1, ("app1", "v1", "cpu"): 0}

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serving.autoscale.autoscale import autoscale
-from serving.autoscale.decision import AutoscaleMemory, ScalingDecision
-from serving.autoscale.held import HeldLoad
+from benchmarks.autoscale_parts.decide import autoscale
+from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision
+from benchmarks.autoscale_parts.held import HeldLoad
 from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from serving.autoscale.terms import AutoscaleTerms
 from serving.errors import BadInput
 from serving.scheduling.health import State
-from tests.serving.autoscale.fleets import KINDS, TABLE_2, carried_out, machines, state
+from tests.serving.autoscale.fleets import KINDS, TABLE_2, machines, state
 
 A = Instance("app", "A", "cpu-0")
 B = Instance("app", "B", "inferentia-0")
@@ -186,3 +186,22 @@ def test_what_is_asked_is_served_or_said_to_be_short_and_equal_loads_move_nothin
         assert variant.latency_s <= slo_s
         served[instance.application] += variant.items_per_s
     assert all(served[name] >= 1.05 * load * (1 - 1e-6) for name, load in zip(names, asked, strict=True))
+
+
+def carried_out(seen: ServingState, decision: ScalingDecision) -> ServingState:
+    """The fleet after a decision: machines come as wanted, instances as there is room for them."""
+    instances = list(seen.instances)
+    for action in decision.actions:
+        if action.machine is not None and action.what == "unload":
+            instances.remove(next(each for each in instances if (each.variant, each.machine) == _where(action)))
+        elif action.machine is not None:
+            instances.append(Instance(action.application, action.variant, action.machine))
+    there = list(seen.machines)
+    for wanted in decision.wanted:
+        mine = [each for each in there if each.kind == wanted.kind]
+        there += [RunningMachine(f"{wanted.kind}-new{n}", wanted.kind) for n in range(len(mine), wanted.machines)]
+    return replace(seen, machines=tuple(there), instances=tuple(instances))
+
+
+def _where(action: ScalingAction) -> tuple[str, str | None]:
+    return action.variant, action.machine

@@ -10,18 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from serving.autoscale.actions import Floor, changes, machines_of, mitigations
-from serving.autoscale.decision import AutoscaleMemory, ScalingAction, ScalingDecision, Shortfall
+from benchmarks.autoscale_parts.actions import Floor, changes, machines_of, mitigations
+from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision, Shortfall
+from benchmarks.autoscale_parts.held import HeldLoad
+from benchmarks.autoscale_parts.wanted import wanted_machines
 from serving.autoscale.exact import solve
-from serving.autoscale.held import HeldLoad
-from serving.autoscale.machines import wanted_machines
 from serving.autoscale.programme import ROUNDING, Solution, programme
 from serving.autoscale.state import Key, ServingState
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.terms import CLEARLY, AutoscaleTerms
 
 FIRST_MEMORY, USUAL = AutoscaleMemory(), AutoscaleTerms()
-CLEARLY = 0.9
-"""Machines that are not there are wanted to save cost where they bring it below this share."""
 
 
 def autoscale(

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from serving.autoscale.held import HeldLoad
+from benchmarks.autoscale_parts.held import HeldLoad
+from serving.autoscale.programme import By
 
 What = Literal["load", "replicate", "upgrade", "downgrade", "unload"]
-By = Literal["programme", "incumbent", "greedy"]
-"""The exact solution, the best one found within the time limit, or the heuristic's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from serving.autoscale.decision import Migration, ScalingAction, What
+from benchmarks.autoscale_parts.decision import Migration, ScalingAction, What
 from serving.autoscale.programme import ROUNDING
 from serving.autoscale.state import Instance, Key, RunningMachine, ScalableVariant, ServingState
-from serving.scheduling.health import State
-
-TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
+from serving.scheduling.health import TROUBLED, State
 
 
 class Floor:
