@@ -81,6 +81,40 @@ class Inference(Protocol):
         ...
 
 
+class InferenceAround:
+    """An ``Inference`` that asks another one; those that note or change something extend it."""
+
+    def __init__(self, engine: Inference) -> None:
+        self._engine = engine
+
+    def card(self, model: str) -> ModelCard:
+        return self._engine.card(model)
+
+    def place_of(self, model: str) -> str:
+        return self._engine.place_of(model)
+
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        return await self._engine.fitted(model, width, height, detail)
+
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        return self._engine.add_cuts(model, cuts)
+
+    async def load(self, model: str) -> float:
+        return await self._engine.load(model)
+
+    async def infer(
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        policy: RowPolicy | None = None,
+    ) -> list[NDArray[Any]]:
+        return await self._engine.infer(model, batch, urgency, policy)
+
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        return self._engine.processor_s(model, shape)
+
+
 def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     """A model's card; ModelError where the model is unknown or made for another task."""
     card = engine.card(model)

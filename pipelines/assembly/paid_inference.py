@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.audits.unit_costs import UnitCosts
-from operators.inference import Inference
+from operators.inference import Inference, InferenceAround
 from pipelines.assembly.planners import Measures
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.node_spending import NodeSpending
@@ -20,7 +20,6 @@ from serving.common.clock import Clock
 from serving.common.tensors import Array
 from serving.common.wire_use import WireUse, counting
 from serving.engines.exits import RowPolicy
-from serving.graphs.surgery.sizes import Size
 from serving.scheduling.requests import Urgency
 from serving.variants.timings import VariantFigures
 
@@ -102,32 +101,27 @@ class NodePurse:
         return next((name for name in self._autos[model] if found.get(name, inf) >= 1), wanted)
 
 
-class PaidInference:
-    """Asks another engine; an ``Inference``. Used from one event loop."""
+class PaidInference(InferenceAround):
+    """Pays for what it asks another engine. Used from one event loop."""
 
     def __init__(self, engine: Inference, purse: NodePurse, paid: Callable[[], None]) -> None:
         """``paid`` is called after each request."""
-        self._engine, self._purse, self._paid = engine, purse, paid
+        super().__init__(engine)
+        self._purse, self._paid = purse, paid
         self._listed: dict[str, str] = {}
         """By the name of a model that is cut, the name that the query lists."""
 
-    def card(self, model: str) -> ModelCard:
-        return self._engine.card(model)
-
     def place_of(self, model: str) -> str:
-        return self._purse.place_of(model, self._engine.place_of(model))
-
-    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
-        return await self._engine.fitted(model, width, height, detail)
+        return self._purse.place_of(model, super().place_of(model))
 
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
-        name = self._engine.add_cuts(model, cuts)
+        name = super().add_cuts(model, cuts)
         self._listed[name] = model
         return name
 
     async def load(self, model: str) -> float:
         """See ``Inference``; loading is paid as well, and never refused."""
-        took_s = await self._engine.load(model)
+        took_s = await super().load(model)
         if took_s > 0:
             work = self._purse.works.of_seconds(took_s)
             self._purse.spending.loaded(self._listed.get(model, model), work, self._purse.now_s)
@@ -145,15 +139,12 @@ class PaidInference:
         charges = purse.spending.reserve(listed, len(batch), purse.now_s)
         with counting() as use:
             try:
-                answer = await self._engine.infer(model, batch, urgency, policy)
+                answer = await super().infer(model, batch, urgency, policy)
                 ran = len(batch)
                 return answer
             finally:
                 purse.spending.pay(listed, charges, purse.works.of_call(model, ran, use))
                 self._paid()
-
-    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
-        return self._engine.processor_s(model, shape)
 
 
 class PaidMeasures:

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.inference import Inference
-from serving.catalogue.cards import ModelCard
+from operators.inference import Inference, InferenceAround
 from serving.engines.exits import RowPolicy
-from serving.graphs.surgery.sizes import Size
 from serving.scheduling.requests import Urgency
 
 MOST_ITEMS = 128
@@ -64,32 +62,20 @@ class ShownItems:
             self.items[place] = batch[self._rng.randrange(len(batch))].astype(small)
 
 
-class Watched:
+class Watched(InferenceAround):
     """An ``Inference`` that notes the use of some networks."""
 
     def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self.uses = {model: ShownItems(rng) for model in models}
         self._of = {model: model for model in self.uses}
         """The network, by the names under which it is run."""
 
-    def card(self, model: str) -> ModelCard:
-        return self._engine.card(model)
-
-    def place_of(self, model: str) -> str:
-        return self._engine.place_of(model)
-
-    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
-        return await self._engine.fitted(model, width, height, detail)
-
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
-        name = self._engine.add_cuts(model, cuts)
+        name = super().add_cuts(model, cuts)
         if model in self._of:
             self._of[name] = model
         return name
-
-    async def load(self, model: str) -> float:
-        return await self._engine.load(model)
 
     async def infer(
         self,
@@ -99,10 +85,7 @@ class Watched:
         policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """See ``Inference``; what runs in the background is not counted."""
-        outputs = await self._engine.infer(model, batch, urgency, policy)
+        outputs = await super().infer(model, batch, urgency, policy)
         if not urgency.background and (name := self._of.get(model)) is not None:
-            self.uses[name].ran(batch, self._engine.processor_s(model))
+            self.uses[name].ran(batch, self.processor_s(model))
         return outputs
-
-    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
-        return self._engine.processor_s(model, shape)
