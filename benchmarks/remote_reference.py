@@ -29,7 +29,7 @@ from benchmarks.exits_video_parts.cases import FPS, MOTION, Case
 from benchmarks.exits_video_parts.scores import EXITS, Published, Share, compared, published
 from tests.integration.backend_process import backend_process
 from tests.real.process import Sluice
-from tests.real.slow_wire import slow_wire_beside
+from tests.real.wire import wire_beside
 
 CACHE = Path(__file__).parents[1] / ".cache" / "remote-reference"
 STREET_S, QUICK_S, LONGEST_S = 1200.0, 60.0, 5400.0
@@ -111,7 +111,7 @@ def _run(scratch: Path, case: Case, accuracy: float, with_exits: bool) -> Ran:
     models, more = ([REFERENCE, LENDER], {}) if with_exits else ([REFERENCE], ALONE)
     with backend_process(folder / "backend", "--load", SERVED) as backend:
         before = _answered(backend.http)
-        with slow_wire_beside(backend.grpc, WAY_S) as far:
+        with wire_beside(backend.grpc, WAY_S) as far:
             query = {
                 **case.query(REFERENCE, {**more, "model": models}, {"accuracy": accuracy}),
                 "backends": {"gpu": {"url": f"grpc://{far}"}},

@@ -16,11 +16,12 @@ from benchmarks.budgets_parts.day import DAY_S, PLACES, Asked, Place
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.days import DayRule
-from serving.budgets.frequency import Frequency, KeptFrequency
+from serving.budgets.frequency import Frequency
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork, Prices
 from serving.budgets.shares import Offer, Requester, choose, per_request
-from serving.budgets.terms import BudgetStanding, BudgetTerms
+from serving.budgets.terms import BudgetTerms
+from tests.serving.budgets.memory_ledger import MemoryLedger
 
 MIDNIGHT = datetime(2026, 6, 1, tzinfo=UTC)
 BY_NAME = {each.model: each for each in PLACES}
@@ -48,34 +49,13 @@ Decider = Callable[[Sequence[Sequence[Asked]], Budgets], list[Served]]
 """The ends of days that follow each other; each has the same budgets."""
 
 
-class _Memory:
-    """A ledger without a file."""
-
-    def __init__(self) -> None:
-        self._taken: dict[datetime, float] = {}
-
-    def settle(
-        self,
-        holder: str,
-        day: datetime,
-        change: float,
-        most: float,
-        spent: Mapping[str, float],
-        asked: Mapping[str, KeptFrequency],
-    ) -> BudgetStanding:
-        before = self._taken.get(day, 0.0)
-        granted = min(change, most - before)
-        self._taken[day] = before + granted
-        return BudgetStanding(granted, before + granted, {}, {})
-
-
 def by_budgets(days: Sequence[Sequence[Asked]], budgets: Budgets) -> list[Served]:
     """The product: ``NodeSpending`` over two budgets of a day."""
     now_s = 0.0
 
     def budget(holder: str, amount: Amount, prices: Prices) -> DayBudget:
         terms = BudgetTerms(holder, amount, prices, DayRule())
-        return DayBudget(terms, _Memory(), lambda: MIDNIGHT + timedelta(seconds=now_s))
+        return DayBudget(terms, MemoryLedger(), lambda: MIDNIGHT + timedelta(seconds=now_s))
 
     own = budget("node type", Amount(budgets.processor_s, "EUR"), Prices("EUR", per_processor_s=1.0))
     gpu = budget("backend gpu", Amount(max(budgets.calls, 1e-9), "calls"), Prices("calls"))

@@ -28,8 +28,8 @@ from tests.integration.backend_process import BackendProcess, backend_process
 from tests.models import mean_model, yolox_nano
 from tests.pipelines.run.test_run_query import write_clip
 from tests.pipelines.test_imports import RIGHT, imported
-from tests.real.bad_wire import bad_wire
 from tests.real.ports import free_port
+from tests.real.wire import wire
 from tests.serving.remote.server.test_door import certificates
 
 SOON = Urgency(math.inf)
@@ -204,14 +204,14 @@ def port_of(backend: BackendProcess) -> int:
 async def test_over_a_wire_that_delays_and_cuts_each_call_has_one_outcome(tmp_path: Path) -> None:
     given = batches(200)
     with backend_process(tmp_path, "--load", KIND) as backend:
-        async with bad_wire("127.0.0.1", port_of(backend)) as wire, client_of(f"127.0.0.1:{wire.port}") as client:
+        async with wire("127.0.0.1", port_of(backend)) as between, client_of(f"127.0.0.1:{between.port}") as client:
             await client.load(KIND)
             wanted = [await client.infer(KIND, batch, SOON) for batch in given]
-            wire.delay_s = 0.01
+            between.shaken_s = 0.01
             assert answered(await outcomes(client, given[:40]), wanted[:40]) == 40
-            wire.cut = 0.004
+            between.cut = 0.004
             answered(await outcomes(client, given), wanted)
-            wire.delay_s = wire.cut = 0.0
+            between.shaken_s = between.cut = 0.0
             await back(client)
             assert (await client.infer(KIND, given[0], SOON))[0].tobytes() == wanted[0][0].tobytes()
 
@@ -223,14 +223,14 @@ async def test_over_a_wire_that_corrupts_tls_lets_nothing_wrong_through(tmp_path
     tls = TlsFiles(tmp_path / "ca.pem", tmp_path / "client.pem", tmp_path / "client.key")
     with backend_process(tmp_path, "--load", KIND, *files) as backend:
         async with (
-            bad_wire("127.0.0.1", port_of(backend)) as wire,
-            client_of(f"localhost:{wire.port}", tls=tls) as client,
+            wire("127.0.0.1", port_of(backend)) as between,
+            client_of(f"localhost:{between.port}", tls=tls) as client,
         ):
             await client.load(KIND)
             wanted = [await client.infer(KIND, batch, SOON) for batch in given]
-            wire.corrupt = 0.02
+            between.corrupt = 0.02
             answered(await outcomes(client, given), wanted)
-            wire.corrupt = 0.0
+            between.corrupt = 0.0
             await back(client)
             assert (await client.infer(KIND, given[0], SOON))[0].tobytes() == wanted[0][0].tobytes()
 
@@ -238,13 +238,13 @@ async def test_over_a_wire_that_corrupts_tls_lets_nothing_wrong_through(tmp_path
 async def test_over_a_wire_that_corrupts_in_the_clear_nobody_falls_over(tmp_path: Path) -> None:
     given = batches(200)
     with backend_process(tmp_path, "--load", KIND) as backend:
-        async with bad_wire("127.0.0.1", port_of(backend)) as wire, client_of(f"127.0.0.1:{wire.port}") as client:
+        async with wire("127.0.0.1", port_of(backend)) as between, client_of(f"127.0.0.1:{between.port}") as client:
             await client.load(KIND)
             wanted = await client.infer(KIND, given[0], SOON)
-            wire.corrupt = 0.2
+            between.corrupt = 0.2
             kinds = Counter(type(each).__name__ for each in await outcomes(client, given))
             assert kinds.total() == len(given)
-            wire.corrupt = 0.0
+            between.corrupt = 0.0
             await back(client)
             assert (await client.infer(KIND, given[0], SOON))[0].tobytes() == wanted[0].tobytes()
         assert backend.command.process.poll() is None
