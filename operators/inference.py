@@ -13,6 +13,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from operators.wire import schema
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Array, Image
 from serving.common.threads import ThreadTime, in_thread
@@ -41,8 +42,11 @@ class Inference(Protocol):
         """The card of a model; ModelError if there is none."""
         ...
 
-    def place_of(self, model: str) -> str:
-        """The name by which the next request for a model is to be made; another one for ``MODEL on auto`` alone."""
+    def place_of(self, model: str, price: PriceAt = free) -> str:
+        """The name by which the next request for a model is to be made; another one for ``MODEL on auto`` alone.
+
+        ``price``: of a request at each of its places.
+        """
         ...
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
@@ -90,8 +94,8 @@ class InferenceAround:
     def card(self, model: str) -> ModelCard:
         return self._engine.card(model)
 
-    def place_of(self, model: str) -> str:
-        return self._engine.place_of(model)
+    def place_of(self, model: str, price: PriceAt = free) -> str:
+        return self._engine.place_of(model, price)
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         return await self._engine.fitted(model, width, height, detail)

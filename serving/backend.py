@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
@@ -87,7 +88,7 @@ class Backend:
             self._cards[model] = sized(self._catalogue.find(variant.model).card, variant)
         return self._cards[model]
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
         """The name by which a model is asked for: its own, since all are run here."""
         return model
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult, RowPolicy
@@ -49,7 +50,7 @@ class RecordedEngine:
     def card(self, model: str) -> ModelCard:
         return self._card
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
         return model
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from operators.inference import Inference, InferenceAround
+from serving.budgets.prices import PriceAt, free
 from serving.engines.exits import RowPolicy
 from serving.scheduling.requests import Urgency
 
@@ -34,8 +35,8 @@ class RemoteReference(InferenceAround):
         """Seconds of one look; 0 as long as none was answered."""
         return self._seconds / self._looks if self._looks else 0.0
 
-    def place_of(self, model: str) -> str:
-        place = super().place_of(model)
+    def place_of(self, model: str, price: PriceAt = free) -> str:
+        place = super().place_of(model, price)
         if model == self.model:
             self._places.add(place)
         return place

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import RowPolicy
 from serving.engines.groups import GroupRequest
@@ -46,7 +47,7 @@ class FakeEngine:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
         return model
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from serving.remote.session_meter import SessionMeter
 
 
+QUICK = 0.5
+"""A request that takes this share of a frame's time is quick enough: the other half is for what is done around it."""
+
+
 class QueryEngine(Inference, Measures, Protocol):
     """The engine as those see it who start and stop it."""
 
@@ -75,7 +79,8 @@ def engine_of(
     from serving.remote.router import Router  # gRPC, which other queries do without
 
     models = [model for node in nodes for model in node.models]
-    return Router(here, _clients(wanted, named, fleet), models, observer=observer)
+    quick_s = QUICK * wanted.query.slo_ms / 1000
+    return Router(here, _clients(wanted, named, fleet), models, quick_s=quick_s, observer=observer)
 
 
 def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -> Backend | EndpointEngine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from operators.inference import Inference, InferenceAround
 from pipelines.assembly.planners import Measures
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.node_spending import NodeSpending
-from serving.budgets.prices import CallWork
+from serving.budgets.prices import CallWork, PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import Clock
 from serving.common.tensors import Array
@@ -91,14 +90,9 @@ class NodePurse:
         found = self.spending.paid(now_s)
         return found | {auto: max(found[name] for name in names) for auto, names in self._autos.items()}
 
-    def place_of(self, model: str, wanted: str) -> str:
-        """The name at the wanted place of a model, or at another one that is paid for."""
-        if model not in self._autos:
-            return wanted
-        found = self.spending.paid(self.now_s)
-        if found.get(wanted, inf) >= 1:
-            return wanted
-        return next((name for name in self._autos[model] if found.get(name, inf) >= 1), wanted)
+    def price_at(self, name: str) -> float:
+        """See ``PriceAt``."""
+        return self.spending.price(name, self.now_s)
 
 
 class PaidInference(InferenceAround):
@@ -111,8 +105,9 @@ class PaidInference(InferenceAround):
         self._listed: dict[str, str] = {}
         """By the name of a model that is cut, the name that the query lists."""
 
-    def place_of(self, model: str) -> str:
-        return self._purse.place_of(model, super().place_of(model))
+    def place_of(self, model: str, price: PriceAt = free) -> str:
+        """See ``Inference``; the price is what the node pays."""
+        return super().place_of(model, self._purse.price_at)
 
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         name = super().add_cuts(model, cuts)

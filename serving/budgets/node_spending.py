@@ -65,6 +65,17 @@ class NodeSpending:
             for model, budgets in self._drawn.items()
         }
 
+    def price(self, model: str, now_s: float) -> float:
+        """The part of a day's budgets that a request with as many pictures as of late costs; infinite: it is not paid.
+
+        Of several budgets it is the sum of the parts, as each can be spent once only.
+        """
+        if self.paid(now_s).get(model, inf) < 1:
+            return inf
+        pictures = max(1, round(self._pictures))
+        drawn = self._drawn.get(model, ())
+        return sum(self._cost(model, budget, pictures) / budget.terms.per_day.value for budget in drawn)
+
     def reserve(self, model: str, pictures: int, now_s: float) -> list[Charge]:
         """Set aside what a call may cost; ``pay`` must follow. BudgetSpent where a budget does not pay for it.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
@@ -43,18 +45,22 @@ class Router:
         clients: Mapping[str, BackendClient],
         names: Iterable[str],
         *,
+        quick_s: float = inf,
         clock: Clock = SYSTEM,
         observer: EngineObserver = UNOBSERVED,
         rng: Random | None = None,
     ) -> None:
-        """``names``: all models of the query, of which those with `` on `` are remote."""
+        """``names``: all models of the query, of which those with `` on `` are remote.
+
+        ``quick_s``: a request for ``MODEL on auto`` that takes so long is quick enough: then the price decides.
+        """
         self._local, self._clients, self._clock, self._observer = local, clients, clock, observer
         self._remote = [name for name in dict.fromkeys(names) if _placed(name)[1] is not None]
         self._faults: dict[str, ModelError] = {}
         """Why remote models cannot be used, by name."""
         self._choices: dict[str, PlaceChoice] = {}
         """By name with ``auto``."""
-        self._rng = rng or Random()
+        self._rng, self._quick_s = rng or Random(), quick_s
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -82,10 +88,10 @@ class Router:
             raise self._faults[model]
         return self._local.card(served) if backend in (None, ANYWHERE) else self._client(model).card(served)
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
         """The name under which a model is run now: for ``on auto`` that of a place, for any other itself."""
         choice = self._choices.get(model)
-        return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer)
+        return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer, price)
 
     def is_placed(self, model: str) -> bool | None:
         """Whether a model's backend has it ready by a placement; None where no placement speaks of such models."""
@@ -174,7 +180,7 @@ class Router:
             for name in others:
                 if (fault := await load_or_wait(self._client(name), served)) is not None:
                     log.warning("%s is run elsewhere: %s", model, fault)
-            self._choices[model] = PlaceChoice([served, *others], self._rng)
+            self._choices[model] = PlaceChoice([served, *others], self._rng, self._quick_s)
         elif (fault := await load_or_wait(self._client(model), served)) is not None:
             self._faults[model] = fault
 

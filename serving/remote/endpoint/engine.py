@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from serving.backend import Backend
+from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
@@ -40,7 +41,7 @@ class EndpointEngine:
     def card(self, model: str) -> ModelCard:
         return self._endpoints.card(model) if model in self._endpoints else self._local.card(model)
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
         return model
 
     def is_placed(self, model: str) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from serving.budgets.day_budget import DayBudget
 from serving.budgets.days import DayRule
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.ledger import FileLedger
-from serving.budgets.prices import Prices
+from serving.budgets.prices import PriceAt, Prices, free
 from serving.budgets.terms import BudgetReport, BudgetTerms
 from serving.common.wire_use import called, counting
 from serving.errors import BadInput, BudgetSpent, ModelError
@@ -57,8 +58,11 @@ class Engine(FakeEngine):
 
     place: str | None = None
     """Where models are run that may be anywhere."""
+    prices: PriceAt = staticmethod(free)
+    """Those that were told of last."""
 
-    def place_of(self, model: str) -> str:
+    def place_of(self, model: str, price: PriceAt = free) -> str:
+        self.prices = price
         return self.place or model
 
     def __init__(self) -> None:
@@ -185,12 +189,25 @@ async def test_a_model_that_may_be_anywhere_goes_where_it_is_paid_for() -> None:
     engine = Engine()
     found, _, clock = drawing(["large on auto", "small"], 2, engine)
     node = found.engines["type"]
-    for engine.place in ("large", "large on other"):
-        assert node.place_of("large on auto") == engine.place
-    engine.place = "large on gpu"
-    assert node.place_of("large on auto") == "large"
-    assert found.paid["type"](clock.now_s)["large on auto"] == float("inf")
-    assert node.place_of("small") == "large on gpu", "the engine says where others are"
+    engine.place = "large on other"
+    assert node.place_of("large on auto") == engine.place
+    assert [engine.prices(name) for name in ("large", "large on other", "large on gpu")] == [0, 0, inf]
+    assert found.paid["type"](clock.now_s)["large on auto"] == inf
+
+
+async def test_the_price_of_a_place_is_the_part_of_the_budgets_of_a_day_that_a_request_takes() -> None:
+    engine, clock = Engine(), Clock()
+    engine.costs_s |= {"large": 0.4, "large on gpu": 0.04}
+    calls = BudgetTerms("backend gpu", Amount(200_000, "calls"), Prices("calls"), DayRule())
+    euros = BudgetTerms("node type", Amount(8000, "EUR"), Prices("EUR", per_processor_s=0.01), DayRule())
+    budgets = {each.holder: DayBudget(each, MemoryLedger(), clock.now) for each in (calls, euros)}
+    found = Spending(budgets, ["gpu"], clock)
+    found.add(
+        compiled(query(DETECT, TRACK, TYPE | {"model": ["large on auto"]}), catalogue([])).dag.nodes[-1], engine, None
+    )
+    found.engines["type"].place_of("large on auto")
+    assert engine.prices("large") == pytest.approx(0.4 * 0.01 / 8000)
+    assert engine.prices("large on gpu") == pytest.approx(1 / 200_000 + 0.04 * 0.01 / 8000)
 
 
 async def test_what_the_planner_measures_is_paid_from_the_day_alone() -> None:
