@@ -134,6 +134,12 @@ class Backend:
         """Whether a network is on the device now."""
         return self._loader.session(model) is not None
 
+    @property
+    def loaded(self) -> list[str]:
+        """The models and variants on the device, whoever has asked for them."""
+        found = self._loader.loaded
+        return [name for name in found if name not in self._cut_models and self._rectangles.source(name) is None]
+
     def check_in_service(self, model: str) -> None:
         """Raise OutOfService where a network did not return before."""
         self._loader.check_in_service(model)

@@ -55,6 +55,11 @@ class Loader:
         members = self._members.get(model)
         return None if members is None else self._sessions.get(key_of(members))
 
+    @property
+    def loaded(self) -> list[str]:
+        """The models on the device, by the names that they were loaded by."""
+        return [model for model in self._members if self.session(model) is not None]
+
     def requested(self, model: str) -> None:
         """A loaded model is asked once more; one that has to be loaded counts as asked by that."""
         self._residency.requested(key_of(self._members[model]), self._clock.monotonic_s())

@@ -24,6 +24,7 @@ QUERY = """\
 version: 1
 name: free
 slo_ms: 3000
+learning: {budget: "100%"}
 backends: {pair: {url: URLS}}
 streams: [{id: s, uri: "rtsp://camera/1"}]
 nodes:
@@ -73,6 +74,7 @@ def test_the_variant_that_needs_fewer_backends_is_placed_and_served(
         alive = scheduler, worker, *(each.command for each in backends)
         until(lambda: any(models(plan) == {SMALL} for plan in plans()), "a placement of the variant", *alive)
         until(lambda: obeyed(topics), "a backend that serves it", *alive)
+        until(lambda: answered(topics)[-20:].count(SMALL) == 20, "a worker that has changed over to it", *alive)
         camera.stopped.set()
         camera.join()
         until(lambda: topics.count("results") >= camera.sent, "all results", *alive)
@@ -80,12 +82,24 @@ def test_the_variant_that_needs_fewer_backends_is_placed_and_served(
 
         (wanted,) = next(plan.wanted for plan in plans() if models(plan) == {SMALL})
         assert wanted.wanted == 1, "one is enough"
-        assert models(plans()[-1]) == {SMALL}, "though the worker may ask the reference until its variant is proven"
+        assert models(plans()[-1]) == {SMALL}, "also while the worker asks the reference, until its variant is proven"
+        assert answered(topics)[0] == LARGE, "it is not asked before it is proven"
+        last = [each.objects[0].attributes[0] for each in topics.results()[-20:]]
+        assert {(each.model.backend, each.provenance) for each in last if each.model} == {("pair", "variant")}
+        whys = {each.plan.nodes["type"].why for each in topics.results()[-20:] if each.plan.nodes}
+        assert all(f"{LARGE} on pair is placed nowhere" in why for why in whys), whys
         outcomes = Counter(each.seq for each in topics.results())
         assert (len(outcomes), set(outcomes.values())) == (camera.sent, {1})
         loads = [from_json(each.value, ProcessLoad) for each in topics.messages("load")]
         told = {session.model: session.instead for each in loads if each.kind == "worker" for session in each.sessions}
         assert told[LARGE] == [SMALL]
+
+
+def answered(topics: Topics) -> list[str]:
+    """The models that answered, in the order of frames."""
+    found = sorted(topics.results(), key=lambda result: result.seq)
+    answers = [each.objects[0].attributes[0].model for each in found if each.outcome == "analysed" and each.objects]
+    return [f"{each.name}@{each.variant}" if each.variant else each.name for each in answers if each is not None]
 
 
 def obeyed(topics: Topics) -> bool:

@@ -607,7 +607,9 @@ async def test_a_detector_has_a_network_for_each_shape_with_its_own_queue_and_me
         for card in (own, flat, flat):
             await backend.infer("one", np.zeros((1, *card.input.item_shape), np.float32), SOON)
         assert backend.processor_s("one") is not None
+        assert backend.loaded == ["one"]
         await backend.unload("one")
+        assert backend.loaded == []
         assert [network.closed for network in networks.values()] == [True, True]
     assert flat.input.item_shape == (3, 256, 416)
     assert {name: len(network.batches) for name, network in networks.items()} == {"one": 1, "one+416x256": 2}

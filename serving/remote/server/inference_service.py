@@ -140,7 +140,7 @@ class InferenceService:
         """All networks of the catalogue, or those that are loaded; others are loaded when they are asked for."""
         said = pb.RepositoryIndexResponse()
         known = self._networks.known
-        for name in sorted({*self._networks.names(), *known}):
+        for name in self._networks.names():
             loaded = self._networks.backend.is_loaded(name)
             if loaded or not question.ready:
                 model = said.models.add(name=name, state="READY" if loaded else "UNAVAILABLE")

@@ -51,8 +51,8 @@ class ServedNetworks:
         return found
 
     def names(self) -> list[str]:
-        """All networks of the catalogue."""
-        return list(self._catalogue.names())
+        """All networks of the catalogue, and variants that were described, or loaded as a placement has it."""
+        return sorted({*self._catalogue.names(), *self._known, *self.backend.loaded})
 
     async def fitted(self, network: NetworkDescription, pictures: Array) -> ModelCard:
         """The card for pictures of this size; Malformed where the network does not take them."""

@@ -70,6 +70,20 @@ async def test_networks_are_loaded_and_given_back_when_they_are_asked_to_be(tmp_
             await rpcs.MODEL_LOAD.on(server.channel)(pb.RepositoryModelLoadRequest(model_name="nobody"))
 
 
+async def test_a_variant_is_said_to_be_loaded_though_nobody_has_asked_what_it_is(tmp_path: Path) -> None:
+    """As where a placement had it loaded: workers ask a backend only once it says so."""
+    async with served(Catalogue([SHIPPED]), tmp_path) as server:
+        variant = "street-kind@onnxruntime-fp32-batch2"
+        await server.backend.load(variant)
+        said = await rpcs.REPOSITORY_INDEX.on(server.channel)(pb.RepositoryIndexRequest(ready=True))
+        assert [(each.name, each.state) for each in said.models] == [(variant, "READY")]
+        await server.backend.unload(variant)
+        said = await rpcs.REPOSITORY_INDEX.on(server.channel)(pb.RepositoryIndexRequest())
+        assert {(each.name, each.state) for each in said.models} == {
+            (name, "UNAVAILABLE") for name in Catalogue([SHIPPED]).names()
+        }
+
+
 async def test_more_networks_than_are_served_are_refused(tmp_path: Path) -> None:
     async with served(Catalogue([SHIPPED]), tmp_path, ServerLimits(networks=1)) as server:
         ask = rpcs.MODEL_READY.on(server.channel)
