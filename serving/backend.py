@@ -136,7 +136,7 @@ class Backend:
 
     @property
     def loaded(self) -> list[str]:
-        """The models and variants on the device, whoever has asked for them."""
+        """The models and variants on the device."""
         found = self._loader.loaded
         return [name for name in found if name not in self._cut_models and self._rectangles.source(name) is None]
 
