@@ -39,15 +39,6 @@ class Agreement(msgspec.Struct, kw_only=True, frozen=True):
     """Interval at 95 % that is valid however often one looks; the phase follows it."""
 
 
-class IdentityAgreement(msgspec.Struct, kw_only=True, frozen=True):
-    """Whether objects are the same behind frames that the detector skipped, by audits that ran it in between."""
-
-    found: Share
-    """Share of the objects that are."""
-    objects: Count
-    """Number of the objects that were compared, since the beginning."""
-
-
 class NamesLost(msgspec.Struct, kw_only=True, frozen=True):
     """How many of the oracle's names are lost by a shortcut, by the recent audits: agreement alone hides that."""
 
@@ -178,8 +169,6 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """The work of specialization; given if ``kind`` is ``specialised``."""
     pace: Text | None = None
     """Which frames the detector skips, in words; given if ``kind`` is ``propagated``."""
-    identity_agreement: IdentityAgreement | None = None
-    """Given if ``kind`` is ``propagated``, once objects were compared."""
     processor_s: ProcessorSeconds | None = None
     """The cost and savings of looks at frames; given if ``kind`` is ``propagated``, once they are known."""
     reason: Text | None = None

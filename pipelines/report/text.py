@@ -146,8 +146,6 @@ def _paces(plan: NodePlan) -> Iterable[str]:
     if plan.pace is not None:
         yield f"the detector ran on {1 - plan.shortcut_share:.0%} of the frames; it {plan.pace}"
     yield from detail_lines(plan.detail)
-    if (kept := plan.identity_agreement) is not None:
-        yield f"{kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
 
 
 def _names_lost(plan: NodePlan) -> Iterable[str]:

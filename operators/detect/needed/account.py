@@ -37,9 +37,6 @@ class SkipTally:
     audits: int = 0
     audit_runs: float = 0.0
     """Runs of the detector for audits; of those on wider or narrower pictures as many as they cost."""
-    identities_compared: int = 0
-    identities_kept: int = 0
-    """Objects at the ends of gaps that were audited, and those of them that are the same at both ends."""
     looks: int = 0
     look_s: float = 0.0
     """Processor seconds of all looks, to decide and to move regions."""

@@ -10,7 +10,6 @@ from operators.detect.detail.stream import StreamDetail
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.audits import Before, FrameAudit
-from operators.detect.needed.identities import Gaps
 from operators.detect.needed.pace import SkipPace
 from operators.detect.needed.stream import StreamView
 from operators.inference import Inference
@@ -50,7 +49,6 @@ class NeededStream:
     view: StreamView
     tally: SkipTally
     account: Account
-    gaps: Gaps
     before: Before | None = None
     """The frame before, where the present one would be audited."""
     ran: str | None = None

@@ -22,7 +22,6 @@ from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Before, FrameAudit, Published, SkipAudits
 from operators.detect.needed.carried import aged
-from operators.detect.needed.identities import DetectedFrame, Gap, Gaps
 from operators.detect.needed.needed_stream import NO_RUN, NeededStream, SkipTerms
 from operators.detect.needed.pace import PROBATION_RATE, SkipPace
 from operators.detect.needed.policy import AHEAD, Reason, in_words
@@ -90,7 +89,7 @@ class DetectWhenNeeded:
                 await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
         if planned.detected:
             stream.found_with = call.detail
-        published = self._detected(stream, frame, planned, looked, _ran(answer.decision or call.decision))
+        published = self._detected(stream, frame, planned, _ran(answer.decision or call.decision))
         return replace(
             answer,
             regions=published,
@@ -101,17 +100,11 @@ class DetectWhenNeeded:
             reason=seen.reason if planned.window is None else AHEAD[planned.detected],
         )
 
-    def _detected(
-        self, stream: NeededStream, frame: Frame, planned: Planned, looked: bool, ran: str | None
-    ) -> list[Region]:
+    def _detected(self, stream: NeededStream, frame: Frame, planned: Planned, ran: str | None) -> list[Region]:
         """Note what became of a frame, on which the model ``ran``; returns the regions to publish."""
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
-        if looked:
-            stream.gaps.detected(DetectedFrame(frame.media_time_s, planned.regions))
-        else:
-            stream.gaps = Gaps(stream.tally)
         stream.ran = ran or stream.ran
         self._keep(stream, frame, planned.regions if ran == self._model else None)
         return planned.regions
@@ -165,12 +158,12 @@ class DetectWhenNeeded:
     def _stream(self, frame: Frame) -> NeededStream:
         known = self._streams.enter(frame.stream)
         if known.view.run != frame.run:
-            known.view, known.before, known.gaps = StreamView(frame.run), None, Gaps(known.tally)
+            known.view, known.before = StreamView(frame.run), None
         return known
 
     def _fresh(self, stream: str) -> NeededStream:
         pace, tally = self._restored.pop(stream, None) or SkipPace(1 - self._terms.accuracy), SkipTally()
-        known, terms = NeededStream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally)), self._terms
+        known, terms = NeededStream(pace, StreamView(NO_RUN), tally, Account(tally)), self._terms
         if terms.detail is not None:
             known.detail = StreamDetail(terms.detail, terms.engine, self._model)
         return known
@@ -218,7 +211,7 @@ class DetectWhenNeeded:
         comparable = before is not None and before.pixels.shape == frame.pixels.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
         if weight is not None and before is not None and comparable:
-            tell = partial(_tell, stream, pace.every, weight, stream.gaps.opened(), frame.media_time_s)
+            tell = partial(_tell, stream, pace.every, weight)
             shown = Published(published, stream.found_with, stream.to_compare())
             self._audits.audit(before, frame, shown, tell)
         self._keep(stream, frame, None)
@@ -248,10 +241,9 @@ def _timed(tally: SkipTally, look: Callable[[], Reason | None]) -> Reason | None
     return why
 
 
-def _tell(stream: NeededStream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
+def _tell(stream: NeededStream, every: int, weight: float, audited: FrameAudit) -> None:
     stream.audited(audited)
     stream.pace.tell(every, weight, audited.deficit)
-    stream.gaps.audited(gap, DetectedFrame(media_time_s, audited.now))
 
 
 def _ran(decision: Decision) -> str | None:

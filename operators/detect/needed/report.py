@@ -40,7 +40,6 @@ def node_plan(node: str, model: str, accuracy: float, stream: NeededStream) -> s
         given_up=0,
         switched_off=pace.slowed,
         pace=in_words(1 if account.rest else pace.every, tally),
-        identity_agreement=_identities(tally),
         reason=account.why_not(),
         processor_s=_seconds(account),
         detail=None if stream.detail is None else stream.detail.plan(),
@@ -58,13 +57,6 @@ def _seconds(account: Account) -> schema.ProcessorSeconds | None:
         spent=round(account.audits_s, DIGITS),
         saved=round(account.saved_s, DIGITS),
     )
-
-
-def _identities(tally: SkipTally) -> schema.IdentityAgreement | None:
-    if not tally.identities_compared:
-        return None
-    found = round(tally.identities_kept / tally.identities_compared, DIGITS)
-    return schema.IdentityAgreement(found=found, objects=tally.identities_compared)
 
 
 def in_words(every: int, tally: SkipTally) -> str:

@@ -13,7 +13,12 @@ from operators.wire.schema import Message, from_json, to_json
 from serving.errors import Malformed
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*.json"))
-UNWRITTEN = {".nodes[].self_agreement", ".nodes[].early_s", ".sessions[].prefix"}
+UNWRITTEN = {
+    ".nodes[].self_agreement",
+    ".nodes[].early_s",
+    ".nodes[].identity_agreement",
+    ".sessions[].prefix",
+}
 """Optional fields that are read past and not written any more: it is not known any more, or told elsewhere."""
 KINDS: dict[str, type[msgspec.Struct]] = {msgspec.structs.fields(kind)[0].default: kind for kind in get_args(Message)}
 

@@ -96,7 +96,3 @@ async def test_a_crowd_keeps_who_it_is(most: int) -> None:
     assert seldom.asked < 0.8 * often.asked
     assert with_gaps <= 1.1 * on_every_frame
     await needed.close(30.0)
-    (plan,) = needed.plans()["cam"]
-    assert plan.identity_agreement is not None
-    assert plan.identity_agreement.objects > 10
-    assert plan.identity_agreement.found > 0.9
