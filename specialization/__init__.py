@@ -1,5 +1,5 @@
 """Networks fitted to what a stream shows (Shen, 2019, ch. 5). WEG decides when to specialise to which classes, and a
-timeline keeps what happened. ``kit`` trains recognisers of a user's crops.
+tally counts what came of it. ``kit`` trains recognisers of a user's crops.
 
-Read in this order: ``rates``, ``weg``, ``timeline_state``, ``timeline``, ``kit``.
+Read in this order: ``rates``, ``weg``, ``tally``, ``kit``.
 """

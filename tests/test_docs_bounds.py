@@ -89,7 +89,6 @@ from serving.remote.server.served_networks import LARGEST_RECTANGLE
 from serving.remote.server.server_limits import ServerLimits
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
-from specialization import timeline
 from specialization.kit import features, folds, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -205,7 +204,6 @@ SAID = {
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{trials.MOST_TRIALS} for each node* |",
         f"of which a node knows which shortcuts have answered | *{trials.REMEMBERED}* |",
-        f"for the report | *{timeline.MOST_SPANS} phases* for each node |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"of a stream, or of all, were heard | *{tapped.KEPT}* |",

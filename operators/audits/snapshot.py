@@ -10,7 +10,7 @@ import msgspec
 from cache_adapt.audit.state import AuditState
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import Malformed
-from specialization.timeline_state import TimelineState
+from specialization.tally import SpecializationTally
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class NodeSnapshot(msgspec.Struct, kw_only=True):
     """The audits, by kind of shortcut."""
     exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """The stream's own exits, as the node's operator keeps them."""
-    timeline: TimelineState | None = None
+    tally: SpecializationTally | None = None
 
     def to_json(self) -> bytes:
         """Encode a snapshot: some kilobytes, most of them exits."""

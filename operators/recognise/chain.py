@@ -40,7 +40,7 @@ from operators.recognise.variants import VariantShortcut
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
-from specialization.timeline import Timeline
+from specialization.tally import SpecializationTally
 
 log = logging.getLogger(__name__)
 
@@ -190,20 +190,14 @@ class Chain:
         found = {name: self._plans(stream) for name, stream in self._streams.known(gone).items()}
         return {name: plans for name, plans in found.items() if plans}
 
-    def timelines(self) -> dict[str, Timeline]:
-        """Return the timeline of each stream, including those that are gone."""
-        told = ((name, stream) for name, stream in self._streams.known().items() if stream.standing is not None)
-        return {name: stream.timeline for name, stream in told if stream.timeline is not None}
-
     def snapshot(self, stream: str) -> bytes | None:
         """Return the state that must survive a restart, as JSON; None for an unknown stream."""
         if not self._shortcuts or (known := self._streams.here(stream)) is None:
             return None
-        timeline = known.timeline.state if known.timeline else None
         specialised = self._networks.specialised
         own = None if specialised is None else specialised.snapshot(stream)
         exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET if own is None else msgspec.Raw(own)
-        return NodeSnapshot(audits=known.audits.states(), exits=exits, timeline=timeline).to_json()
+        return NodeSnapshot(audits=known.audits.states(), exits=exits, tally=known.tally).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
@@ -212,8 +206,8 @@ class Chain:
             return
         known = self._streams.renew(stream)
         known.audits.restore({key: state for key, state in found.audits.items() if key in self._shortcuts})
-        if known.timeline is not None and found.timeline is not None:
-            known.timeline = Timeline(found.timeline)
+        if known.tally is not None and found.tally is not None:
+            known.tally = found.tally
         if self._networks.specialised is not None and isinstance(found.exits, msgspec.Raw):
             try:
                 self._networks.specialised.restore(stream, bytes(found.exits))
@@ -311,19 +305,17 @@ class Chain:
 
     def _plan(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> NodePlan:
         plan = node_plan(self._audited(shortcut), audit)
-        if shortcut.kind == "specialised" and stream.standing is not None and stream.timeline is not None:
-            return msgspec.structs.replace(plan, specialization=specialization(stream.timeline, stream.standing))
+        if shortcut.kind == "specialised" and stream.standing is not None and stream.tally is not None:
+            return msgspec.structs.replace(plan, specialization=specialization(stream.tally, stream.standing))
         return msgspec.structs.replace(plan, reason=silent)
 
     def _audited(self, shortcut: Shortcut) -> Audited:
         return Audited(self.node, shortcut.kind, self._recogniser.roles.oracle, shortcut.models)
 
     def _fresh(self, stream: str) -> NodeStream:
-        timeline = None if self._networks.specialised is None else Timeline()
+        tally = None if self._networks.specialised is None else SpecializationTally()
         often = msgspec.structs.replace(self._rule, rate=EXITS_AUDITED)
-        return NodeStream(
-            stream, StreamAudits(self._rule, {each.key: often for each in self._networks.kinds}), timeline
-        )
+        return NodeStream(stream, StreamAudits(self._rule, {each.key: often for each in self._networks.kinds}), tally)
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"

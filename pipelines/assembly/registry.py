@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
 from operators.wire.schema import FrameId, NodePlan, Result, StreamPlan
 from pipelines.planning.switches import Switches
-from specialization.timeline import Timeline
 
 
 class ShortcutNode(Protocol):
@@ -34,10 +32,6 @@ class ShortcutNode(Protocol):
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         """How each stream stands with the shortcuts; with ``gone`` also those that ended or moved away."""
-        ...
-
-    def timelines(self) -> Mapping[str, Timeline]:
-        """Each stream's timeline."""
         ...
 
     def snapshot(self, stream: str) -> bytes | None:
@@ -99,14 +93,6 @@ class Shortcuts:
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time; the engine must still run."""
         await asyncio.gather(*(node.close(within_s) for node in self.nodes.values()))
-
-    def timelines(self) -> list[tuple[str, str, Timeline]]:
-        """Stream, node, and what became of it over time, where a node follows the content."""
-        return [
-            (stream, name, timeline)
-            for name, node in self.nodes.items()
-            for stream, timeline in node.timelines().items()
-        ]
 
     def plans(self, at: datetime, gone: bool = False) -> list[StreamPlan]:
         """How each stream stands with shortcuts; with ``gone`` also those that ended or moved away."""

@@ -13,7 +13,6 @@ from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.run_report import (
     AuditReport,
     FrameCounts,
-    NodeTimeline,
     Quantiles,
     RunReport,
     StreamFailure,
@@ -91,13 +90,8 @@ class RunCounts(Observer):
     def budget_stands(self, report: BudgetReport) -> None:
         self._budgets[report.holder] = BudgetFigures.of(report)
 
-    def report(
-        self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[NodeTimeline] = ()
-    ) -> RunReport:
-        """All figures.
-
-        ``wall_s`` is how long the run took, ``plans`` what its audits found, ``timelines`` what specialization did.
-        """
+    def report(self, wall_s: float, plans: Sequence[StreamPlan] = ()) -> RunReport:
+        """All figures; ``wall_s`` is how long the run took, ``plans`` what its audits found."""
         return RunReport(
             wall_s=round(wall_s, 3),
             frames=_frames(self._outcomes),
@@ -115,7 +109,7 @@ class RunCounts(Observer):
             failed_streams=dict(self._failed_streams),
             silent_streams=self._silent(),
             audits=[AuditReport(plan.stream, node) for plan in plans for node in plan.nodes],
-            specialization=summaries(timelines, plans),
+            specialization=summaries(plans),
             budgets=list(self._budgets.values()),
         )
 

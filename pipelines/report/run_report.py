@@ -7,17 +7,10 @@ from typing import Any
 
 import msgspec
 
-from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.tracks import LookReport
-from specialization.timeline import Timeline
-from specialization.timeline_state import PhaseSpan
-from specialization.weg.state import PhaseName
-
-NodeTimeline = tuple[str, str, Timeline]
-"""Stream, node, and what specialization did there."""
 
 
 class FrameCounts(msgspec.Struct, frozen=True):
@@ -69,24 +62,12 @@ class AuditReport(msgspec.Struct, frozen=True):
     plan: NodePlan
 
 
-class SpanReport(msgspec.Struct, frozen=True):
-    """A time of one phase and the same dominant classes, media seconds."""
-
-    from_s: float
-    to_s: float
-    phase: PhaseName
-    classes: list[str]
-
-
 class SpecializationReport(msgspec.Struct, frozen=True):
     """Specialization of a stream at a node."""
 
     stream: str
     node: str
     figures: Specialization
-    forgotten_spans: int
-    """Older spans, which are not kept."""
-    spans: list[SpanReport]
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,37 +120,14 @@ def _flat_audit(audit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat_specialization(found: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "stream": found["stream"],
-        "node": found["node"],
-        **found["figures"],
-        "forgotten_spans": found["forgotten_spans"],
-        "spans": found["spans"],
-    }
+    return {"stream": found["stream"], "node": found["node"], **found["figures"]}
 
 
-def summaries(timelines: Iterable[NodeTimeline], plans: Iterable[StreamPlan]) -> list[SpecializationReport]:
-    """The figures of each timeline as they are published, and its spans."""
-    published = {
-        (plan.stream, node.node): node.specialization for plan in plans for node in plan.nodes if node.specialization
-    }
+def summaries(plans: Iterable[StreamPlan]) -> list[SpecializationReport]:
+    """The figures of specialization as they are published."""
     return [
-        SpecializationReport(
-            stream,
-            node,
-            published.get((stream, node)) or _without_head(timeline),
-            timeline.state.forgotten,
-            [_span(each) for each in timeline.state.spans],
-        )
-        for stream, node, timeline in timelines
+        SpecializationReport(plan.stream, node.node, node.specialization)
+        for plan in plans
+        for node in plan.nodes
+        if node.specialization is not None
     ]
-
-
-def _without_head(timeline: Timeline) -> Specialization:
-    """Nothing is published of a stream where the oracle alone has answered: templates cost nothing there."""
-    spans = timeline.state.spans
-    return specialization(timeline, Standing(spans[-1].phase if spans else "initialising", epoch=1))
-
-
-def _span(span: PhaseSpan) -> SpanReport:
-    return SpanReport(round(span.from_s, 3), round(span.to_s, 3), span.phase, list(span.classes))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,7 +15,6 @@ from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import (
     AuditReport,
     RunReport,
-    SpanReport,
     SpecializationReport,
     StreamReport,
     TimeShares,
@@ -33,7 +31,11 @@ def render(report: RunReport) -> Group:
         parts += [_stages(report), Text(_share(report.share))]
     if report.specialization:
         parts.append(table(report.specialization))
-        parts += [Text(line) for line in stories(report.specialization)]
+        parts += [
+            Text(f"{each.stream} {each.node}: {each.figures.reason}")
+            for each in report.specialization
+            if each.figures.reason
+        ]
     if report.audits:
         lines = [line for remarks in (_reasons, _paces, _names_lost, _unsure) for line in _said(remarks, report.audits)]
         lines += _said(_switch_offs, report.audits)
@@ -180,12 +182,6 @@ def _ms(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-SHOWN = 8
-"""How many spans of a stream are shown: the latest."""
-NAMED = 6
-"""Classes of a span that are named."""
-
-
 def table(nodes: Iterable[SpecializationReport]) -> Table:
     """The columns of table 5.4 (Shen, 2019), and the net saving in processor seconds."""
     found = Table("specialised", box=None, collapse_padding=True, pad_edge=False)
@@ -207,35 +203,9 @@ def table(nodes: Iterable[SpecializationReport]) -> Table:
     return found
 
 
-def stories(nodes: Iterable[SpecializationReport]) -> list[str]:
-    """Who answered when, or why no exit does: a line for each stream and node of which there is something to tell."""
-    return [f"{node.stream} {node.node}: {line}" for node in nodes for line in _lines(node)]
-
-
-def _lines(node: SpecializationReport) -> Iterator[str]:
-    if node.figures.transitions:
-        yield _story(node.spans, node.forgotten_spans)
-    if node.figures.reason:
-        yield node.figures.reason
-
-
 def _seconds(account: ProcessorSeconds | None) -> str:
     """The net saving; nothing before the oracle has answered."""
     return "–" if account is None or not account.oracle + account.avoided else f"{account.saved:.1f} s"
-
-
-def _story(spans: Sequence[SpanReport], forgotten: int) -> str:
-    """The oracle's phases as one."""
-    groups = [(who, list(those)) for who, those in groupby(spans, _who)]
-    latest = [f"{those[0].from_s:.0f}–{those[-1].to_s:.0f} s {who}" for who, those in groups[-SHOWN:]]
-    return "; ".join(["…"] * (forgotten > 0 or len(groups) > SHOWN) + latest)
-
-
-def _who(span: SpanReport) -> str:
-    if span.phase != "specialised":
-        return "oracle"
-    more = len(span.classes) - NAMED
-    return ", ".join(span.classes[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _figure(value: float | None, form: str) -> str:

@@ -120,5 +120,5 @@ class _Ended:
 
 def _report(listening: Audience, shortcuts: Shortcuts, took_s: float) -> RunReport:
     plans = shortcuts.plans(datetime.now(UTC), gone=True)
-    report = listening.counts.report(took_s, plans, shortcuts.timelines())
+    report = listening.counts.report(took_s, plans)
     return msgspec.structs.replace(report, lines=listening.totals.lines(), zones=listening.totals.zones())

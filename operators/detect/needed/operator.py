@@ -31,7 +31,6 @@ from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import AuditedKind, FrameId, NodePlan
 from serving.common.threads import in_thread
-from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
@@ -139,10 +138,6 @@ class DetectWhenNeeded:
             name: [node_plan(self.node, self._model, self._terms.accuracy, stream)]
             for name, stream in self._streams.known(gone).items()
         }
-
-    def timelines(self) -> Mapping[str, Timeline]:
-        """None: paces are few and told in the plans."""
-        return {}
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return the stream's pace and what audits found of it, as JSON; None for an unknown stream."""

@@ -19,7 +19,6 @@ from operators.detect.variants.second_looks import FrameLooks
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameId, NodePlan
 from serving.errors import BackendDown, ModelError, OutOfService
-from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
@@ -87,10 +86,6 @@ class DetectVariants:
         """Return how each stream stands with each model; with ``gone`` also those that ended or moved away."""
         found = {name: self._plans(stream) for name, stream in self._streams.known(gone).items()}
         return {name: plans for name, plans in found.items() if plans}
-
-    def timelines(self) -> Mapping[str, Timeline]:
-        """Return nothing: models are the same on all streams."""
-        return {}
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return the audits, as JSON; None for an unknown stream."""

@@ -1,4 +1,4 @@
-"""A stream at a node whose answers are audited: its audits, its trials, its timeline."""
+"""A stream at a node whose answers are audited: its audits, its trials, what specialization did."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operators.audits.stream_audits import StreamAudits
 from operators.recognise.audits.standing import Standing
 from operators.recognise.audits.trials import OpenTrials
-from specialization.timeline import Timeline
+from specialization.tally import SpecializationTally
 
 
 @dataclass(eq=False)
@@ -16,7 +16,7 @@ class NodeStream:
 
     name: str
     audits: StreamAudits
-    timeline: Timeline | None
+    tally: SpecializationTally | None
     """None where nothing of the node follows the content."""
     at_s: float = 0.0
     """Media time of the latest frame."""
@@ -27,12 +27,12 @@ class NodeStream:
     """The phase of specialization that was last noted."""
 
     def count(self, **answers: int) -> None:
-        """Count answers, or audits, by the columns of ``Timeline.counted``."""
-        if self.timeline is not None:
-            self.timeline.counted(self.at_s, **answers)
+        """Count answers, or audits, by the columns of ``SpecializationTally.counted``."""
+        if self.tally is not None:
+            self.tally.counted(**answers)
 
     def note(self, standing: Standing | None) -> None:
         """Note the stream's present standing."""
         self.standing = standing
-        if self.timeline is not None and standing is not None:
-            self.timeline.entered(self.at_s, standing.phase, standing.classes, standing.window)
+        if self.tally is not None and standing is not None:
+            self.tally.entered(standing.phase, standing.classes, standing.window)

@@ -8,7 +8,7 @@ import msgspec
 
 from learning.account import Seconds
 from operators.wire import schema
-from specialization.timeline import Timeline
+from specialization.tally import SpecializationTally
 from specialization.weg.state import PhaseName
 
 DIGITS = 4
@@ -31,9 +31,9 @@ class Standing:
     """Why nothing of the stream's own answers, in one sentence, where that is known."""
 
 
-def specialization(timeline: Timeline, standing: Standing) -> schema.Specialization:
-    """Combine the figures over time with the stream's present standing."""
-    found, seconds = timeline.statistics(), standing.seconds
+def specialization(tally: SpecializationTally, standing: Standing) -> schema.Specialization:
+    """Combine the figures so far with the stream's present standing."""
+    found, seconds = tally.statistics(), standing.seconds
     return schema.Specialization(
         phase=standing.phase,
         epoch=standing.epoch,

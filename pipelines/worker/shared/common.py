@@ -23,7 +23,6 @@ from pipelines.query.nodes import DetectNode
 from pipelines.worker.shared.identities import identities
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import ANYWHERE, placed
-from specialization.timeline import Timeline
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -190,9 +189,6 @@ class BorrowedNode:
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         return self._lent.plans(gone)
-
-    def timelines(self) -> Mapping[str, Timeline]:
-        return self._lent.timelines()
 
     def snapshot(self, stream: str) -> bytes | None:
         return self._lent.snapshot(stream)

@@ -7,14 +7,14 @@ import pytest
 
 from cache_adapt.audit.state import AuditState
 from operators.audits.snapshot import VERSION, NodeSnapshot, from_json
-from specialization.timeline_state import TimelineState
+from specialization.tally import SpecializationTally
 
 
 def test_what_was_known_is_read_again() -> None:
     made = NodeSnapshot(
         audits={"variant": AuditState(by_oracle=3)},
         exits=msgspec.Raw(b'{"version":1}'),
-        timeline=TimelineState(now_s=7),
+        tally=SpecializationTally(heads=7),
     )
     found = from_json(made.to_json(), "here")
     assert found is not None
@@ -22,8 +22,8 @@ def test_what_was_known_is_read_again() -> None:
     assert found.audits["variant"].by_oracle == 3
     assert isinstance(found.exits, msgspec.Raw)
     assert bytes(found.exits) == b'{"version":1}'
-    assert found.timeline is not None
-    assert found.timeline.now_s == 7
+    assert found.tally is not None
+    assert found.tally.heads == 7
 
 
 def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:

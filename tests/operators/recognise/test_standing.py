@@ -8,7 +8,7 @@ import pytest
 from learning.account import Seconds
 from operators.recognise.audits.standing import Standing, specialization
 from operators.wire.schema import ProcessorSeconds, Specialization
-from specialization.timeline import Timeline
+from specialization.tally import SpecializationTally
 
 FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
 HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}
@@ -18,11 +18,11 @@ STANDING = Standing("specialised", 2, "exits", ("bus", "van"), 30, ACCOUNT)
 
 
 def test_exits_in_use_are_told_of_with_their_classes() -> None:
-    timeline = Timeline()
-    timeline.counted(1, oracle=30)
-    timeline.entered(2, "specialised", ["bus", "van"], window=30)
-    timeline.counted(3, head=60, fallback=10, reused=7, audits=1)
-    found = specialization(timeline, STANDING)
+    tally = SpecializationTally()
+    tally.counted(oracle=30)
+    tally.entered("specialised", ["bus", "van"], window=30)
+    tally.counted(head=60, fallback=10, reused=7, audits=1)
+    found = specialization(tally, STANDING)
     assert found == Specialization(
         phase="specialised",
         epoch=2,
@@ -46,7 +46,7 @@ def test_exits_in_use_are_told_of_with_their_classes() -> None:
 
 
 def test_before_the_first_exits_there_is_little_to_tell() -> None:
-    found = specialization(Timeline(), Standing("initialising", epoch=1))
+    found = specialization(SpecializationTally(), Standing("initialising", epoch=1))
     assert (found.phase, found.template, found.classes) == ("initialising", None, [])
     assert (found.special_rate, found.cascade_rate, found.saving) == (0.0, None, None)
 
@@ -54,7 +54,7 @@ def test_before_the_first_exits_there_is_little_to_tell() -> None:
 def test_where_nothing_pays_it_is_said_why_and_the_saving_is_below_zero() -> None:
     account = Seconds(oracle=10.0, shortcuts=0.1)
     standing = Standing("selecting", 1, seconds=account, reason="exits would save too little")
-    found = specialization(Timeline(), standing)
+    found = specialization(SpecializationTally(), standing)
     assert (found.reason, found.saving, found.speedup) == ("exits would save too little", -0.01, 0.9901)
 
 
@@ -64,5 +64,5 @@ def test_table_5_3_follows_from_it(row: dict[str, float]) -> None:
     seconds, under_exits = Seconds(), round(1e5 * row["special"])
     by_exits = round(under_exits * (1 - row["cascade"]))
     seconds.answered(100_000 - by_exits, by_exits, oracle_s=2.576, shortcuts_s=under_exits * 0.0404)
-    found = specialization(Timeline(), Standing("specialised", 1, seconds=seconds))
+    found = specialization(SpecializationTally(), Standing("specialised", 1, seconds=seconds))
     assert found.speedup == pytest.approx(row["speedup"], rel=0.1)

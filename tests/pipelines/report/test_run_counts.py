@@ -26,7 +26,7 @@ from pipelines.report.text import render
 from pipelines.report.tracks import Tracks
 from tests.operators.publish.messages import AT, result, thing
 from tests.pipelines.observe.plans import specialised
-from tests.pipelines.report import timeline_story
+from tests.pipelines.report import specialised_story
 
 GOLDEN = Path(__file__).with_name("run-report.json")
 STAGES = {"capture": 4.0, "queue": 100.0, "decode": 6.0, "detect": 20.0, "type": 60.0, "framework": 10.0}
@@ -203,8 +203,7 @@ def test_the_json_of_a_report_keeps_its_shape() -> None:
     """People's scripts read it: keys are added, and neither renamed nor taken away."""
     counts = full_counts()
     counts.stream_state_changed(failed_stream())
-    told = [("gate", "kind", timeline_story.timeline())]
-    report = counts.report(2.0, [timeline_story.plan(), switched_off()], told)
+    report = counts.report(2.0, [specialised_story.plan(), switched_off()])
     assert json.dumps(report.to_builtins(), indent=2) + "\n" == GOLDEN.read_text()
 
 
@@ -271,7 +270,7 @@ def test_the_closing_tables_fit_a_terminal() -> None:
     report = replace(
         full_counts().report(wall_s=2.0),
         audits=[AuditReport("front-door", plan)],
-        specialization=[SpecializationReport("front-door", "vehicle_type", plan.specialization, 0, [])],
+        specialization=[SpecializationReport("front-door", "vehicle_type", plan.specialization)],
     )
     Console(file=out, width=80).print(render(report))
     assert "…" not in out.getvalue()

@@ -138,8 +138,8 @@ def test_a_node_may_answer_for_tracks_specialise_and_list_variants(tmp_path: Pat
     assert list(audits) == ["specialised", "variant"]
     assert (audits["variant"]["phase"], audits["variant"]["shortcut_share"]) == ("shadow", 0.0)
     assert audits["variant"]["answers"] == len({each["track_id"] for each in tracked})
-    (timeline,) = summary["specialization"]
-    assert (timeline["reused"], timeline["head"]) == (by[None], by["specialised"])
+    (figures,) = summary["specialization"]
+    assert (figures["reused"], figures["head"]) == (by[None], by["specialised"])
     planned = [result["plan"]["nodes"]["kind"] for result in found]
     assert {each["variant"] for each in planned} <= {"vehicle-type-compact", "vehicle-type"}
     assert not any(each.get("cause") for each in planned)

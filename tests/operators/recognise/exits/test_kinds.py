@@ -127,7 +127,6 @@ async def test_where_nothing_was_made_only_those_hear_of_it_who_have_asked(asked
     crossing = Crossing(["specialised"], asked_for=asked_for, budget=Budget(0.0, lambda: 1e9))
     await crossing.passing(COLOURS, 100)
     assert bool(crossing.node.plans()) is told
-    assert bool(crossing.node.timelines()) is told
     assert (crossing.found_cuts, crossing.maker.samples) == (0, {})
 
 
@@ -141,7 +140,6 @@ async def test_where_exits_were_made_everybody_hears_of_them(per_track: bool) ->
     found = crossing.plan().specialization
     assert found is not None
     assert (found.phase, found.classes, found.template) == ("specialised", ["blue", "green"], "exits")
-    assert list(crossing.node.timelines()) == ["cam"]
 
 
 async def test_in_a_network_that_is_fast_nothing_is_made_and_who_has_asked_is_told_why() -> None:

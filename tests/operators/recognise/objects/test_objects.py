@@ -164,5 +164,4 @@ async def test_a_node_without_shortcuts_has_neither_plan_nor_snapshot() -> None:
     node = Node()
     await node.frame(7)
     assert node.chain.plans() == {}
-    assert node.chain.timelines() == {}
     assert node.chain.snapshot("cam") is None
