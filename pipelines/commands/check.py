@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,15 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
         doubts += [
             f"{node}: {why}" for found in (prospects, exits_used(query_read, known)) for node, why in found.items()
         ]
-    planned, stand_ins = _planned(examined, known), _stand_ins(examined, known)
-    doubts += planned.doubts
+    (unmeasured, doubtful), stand_ins = _planned(examined, known), _stand_ins(examined, known)
+    doubts += doubtful
     if as_json:
-        say(json.dumps({**_as_json(examined, doubts), "stand_ins": stand_ins, **planned.as_json}, indent=2))
+        said = {**_as_json(examined, doubts), "stand_ins": stand_ins, "unmeasured": list(unmeasured)}
+        say(json.dumps(said, indent=2))
         ctx.exit(2 if examined.problems else 0)
-    lines = [*planned.lines, *(f"  {line}" for line in stand_ins), *(f"  look at  {doubt}" for doubt in doubts)]
+    lines = [*(f"  {line}" for line in stand_ins), *(f"  look at  {doubt}" for doubt in doubts)]
+    if unmeasured:
+        lines.insert(0, f"  timed when the query first runs, and not chosen before: {', '.join(unmeasured)}")
     say("\n".join([_summary(*examined.require()), *lines]))
 
 
@@ -62,26 +65,20 @@ def _stand_ins(examined: Examined, known: Catalogue) -> list[str]:
     return prospects(examined.require()[0], known, artefacts_dir())
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """The planner's options, as they are printed."""
+def _planned(examined: Examined, known: Catalogue) -> tuple[Sequence[str], Sequence[str]]:
+    """The models that nobody has measured here, and what is worth a look.
 
-    lines: Sequence[str] = ()
-    doubts: Sequence[str] = ()
-    as_json: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _planned(examined: Examined, known: Catalogue) -> _Planned:
-    """Nothing for queries with problems, or with one model a node."""
+    Nothing for queries with problems, or with one model a node.
+    """
     if examined.problems:
-        return _Planned()
+        return (), ()
     dag = examined.require()[1]
     if not any(node.spec.task == "recognise" and len(node.models) > 1 for node in dag.nodes):
-        return _Planned()
-    from pipelines.assembly import choices  # numbers, which other queries do without
+        return (), ()
+    from pipelines.assembly.choices import choices, doubts  # numbers, which other queries do without
 
-    found = choices.choices(dag, measured(known))
-    return _Planned(choices.lines(found), choices.doubts(found), {"plan": choices.as_json(found)})
+    found = choices(dag, measured(known))
+    return found.tables.unknown, doubts(found)
 
 
 def _with_secrets(examined: Examined) -> Examined:
