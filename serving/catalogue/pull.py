@@ -1,14 +1,14 @@
-"""Fetches a public model: resumes what was cut, accepts only the exact content, replaces files only when whole."""
+"""Fetches a public model: accepts only the exact content, and replaces files only when whole."""
 
 from __future__ import annotations
 
 import errno
 import http.client
 import os
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -19,14 +19,14 @@ import yaml
 from serving.catalogue.cards import CARD_FILE
 from serving.catalogue.lookup import file_sha256
 from serving.catalogue.public import Build, PublicModel
-from serving.common.retrying import Backoff
+from serving.common.retrying import Backoff, Persistence, retry
 from serving.errors import BadInput, ModelError, Unavailable
 
 CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
-BACKOFF = Backoff(first_s=0.5, max_s=4.0)
-ATTEMPTS = 5
-"""So many may bring nothing; an attempt that brings something starts the count anew."""
+PERSISTENCE = Persistence(Backoff(first_s=0.5, max_s=4.0), attempts=5)
+HEADERS = {"User-Agent": "sluice", "Accept-Encoding": "identity"}
+_TROUBLE = (URLError, http.client.HTTPException, TimeoutError, ConnectionError)
 
 Progress = Callable[[int, int], None]
 """Told of bytes so far and bytes in all."""
@@ -49,8 +49,8 @@ def pull(
     """Fetch a model into ``into/<name>`` and return that folder; what is there and right is not fetched again.
 
     ``mirror``: a base URL that holds the file, by its URL's path, by its name, or by its whole URL.
-    Raises Unavailable where no server has it or the connection stays broken (the part is kept), ModelError for wrong
-    content (the part is removed), BadInput where the folder cannot be written.
+    Raises Unavailable where no server has it or the connection stays broken, ModelError for wrong content, BadInput
+    where the folder cannot be written.
     """
     folder = into / model.name
     target, part = folder / model.file, folder / f"{model.file}.part"
@@ -87,64 +87,41 @@ def _present(model: PublicModel, target: Path) -> Build | None:
 def _fetch(
     model: PublicModel, urls: Sequence[str], part: Path, progress: Progress, sleep: Callable[[float], None]
 ) -> Build:
-    """Bring the part to one of the builds, from the first URL that has it: others are tried where one is of no use."""
+    """One of the builds as the part, from the first URL that has it: others are tried where one is of no use."""
     reasons, wrong = list[str](), None
     for url in urls:
         try:
-            _fetch_from(url, model, part, progress, sleep)
+            retry(partial(_attempt, url, model, part, progress), _TROUBLE, PERSISTENCE, lambda *_: None, sleep)
             return _accepted(model, part)
         except _NotThere as absent:
             reasons.append(f"{url}: {absent.reason}")
-        except Unavailable as error:
-            reasons.append(str(error))
+        except _TROUBLE as error:
+            why = str(getattr(error, "reason", "") or error or type(error).__name__)
+            reasons.append(f"{url}: {why}, {PERSISTENCE.attempts} times")
         except ModelError as error:
             wrong = wrong or error
     raise wrong or Unavailable(f"model {model.name!r} cannot be fetched: {'; '.join(reasons)}")
 
 
-def _fetch_from(url: str, model: PublicModel, part: Path, progress: Progress, sleep: Callable[[float], None]) -> None:
-    sizes = {build.size_bytes for build in model.builds}
-    failures, rng = 0, random.Random()
-    while (before := _size(part)) not in sizes or _present(model, part) is None:
-        try:
-            _attempt(url, model, part, progress)
-            reason = "the connection was cut"
-        except (URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-            reason = str(getattr(error, "reason", "") or error or type(error).__name__)
-        if _size(part) in sizes:
-            return
-        failures = failures + 1 if _size(part) <= before else 0
-        if failures >= ATTEMPTS:
-            raise Unavailable(f"{url}: {reason}, {failures} times; run the command again to go on where it stopped")
-        sleep(BACKOFF.delay_s(max(failures - 1, 0), rng))
-
-
 def _attempt(url: str, model: PublicModel, part: Path, progress: Progress) -> None:
-    """One request, appended to the part as far as it gets."""
-    have = _size(part)
-    headers = {"User-Agent": "sluice", "Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    """One request for the whole file."""
+    sizes = [build.size_bytes for build in model.builds]
     try:
-        response = urlopen(Request(url, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 (candidates() checks)
+        response = urlopen(Request(url, headers=HEADERS), timeout=TIMEOUT_S)  # noqa: S310 (candidates() checks)
     except HTTPError as error:
-        _refused(error, part)
-        return
-    with response:
-        resumed = response.status == http.HTTPStatus.PARTIAL_CONTENT and _starts_at(response, have)
-        total = _announced(response, have if resumed else 0)
-        sizes = [build.size_bytes for build in model.builds]
-        if total is not None and total not in sizes:
+        raise _refused(error) from None
+    with response, part.open("wb") as file:
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdigit() else max(sizes)
+        if total not in sizes:
             raise _NotThere(f"the file there has {total} bytes, expected {sizes[0]}")
-        _copy(response, part, have if resumed else 0, total or max(sizes), progress)
-
-
-def _copy(response: http.client.HTTPResponse, part: Path, have: int, total: int, progress: Progress) -> None:
-    with part.open("ab" if have else "wb") as file:
+        have = 0
         while have < total and (data := _read(response, min(CHUNK_BYTES, total - have))):
             file.write(data)
             have += len(data)
             progress(have, total)
+    if have not in sizes:
+        raise URLError("the connection was cut")
 
 
 def _read(response: http.client.HTTPResponse, size: int) -> bytes:
@@ -155,24 +132,13 @@ def _read(response: http.client.HTTPResponse, size: int) -> bytes:
         raise URLError(error) from error
 
 
-def _refused(error: HTTPError, part: Path) -> None:
-    """A part that the server cannot go on with is dropped; a server in trouble is asked again; else: not there."""
+def _refused(error: HTTPError) -> Exception:
+    """A server in trouble is asked again; else the file is not there."""
     with error:
-        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink(missing_ok=True)
-            return
+        said = f"HTTP {error.code} {error.reason}"
         if error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR or error.code == http.HTTPStatus.TOO_MANY_REQUESTS:
-            raise URLError(f"HTTP {error.code} {error.reason}")
-        raise _NotThere(f"HTTP {error.code} {error.reason}")
-
-
-def _starts_at(response: http.client.HTTPResponse, have: int) -> bool:
-    return response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-
-
-def _announced(response: http.client.HTTPResponse, have: int) -> int | None:
-    length = response.headers.get("Content-Length", "")
-    return have + int(length) if length.isdigit() else None
+            return URLError(said)
+        return _NotThere(said)
 
 
 def _accepted(model: PublicModel, part: Path) -> Build:
@@ -201,11 +167,7 @@ def _write_card(model: PublicModel, build: Build, folder: Path) -> None:
     os.replace(fresh, folder / CARD_FILE)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
 def _cannot_write(error: OSError, folder: Path) -> BadInput:
     if error.errno == errno.ENOSPC:
-        return BadInput(f"{folder}: the disk is full; make room and run the command again to go on where it stopped")
+        return BadInput(f"{folder}: the disk is full; make room and run the command again")
     return BadInput(f"{folder}: cannot be written ({error.strerror or error})")

@@ -12,19 +12,17 @@ from typing import Any
 
 @dataclass
 class FileServer:
-    """What it serves and how; ``requests`` notes path and Range of every request."""
+    """What it serves and how; ``requests`` notes the path of every request."""
 
     files: dict[str, bytes]
     """By path, beginning with ``/``."""
     url: str = ""
-    ranges: bool = True
-    """Whether it honours Range."""
     cut_after: list[int] = field(default_factory=list)
     """Bytes after which each of the next answers is cut; then answers are whole."""
     statuses: list[int] = field(default_factory=list)
     """Statuses of the next answers, in place of a file."""
     announce_length: bool = True
-    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -46,30 +44,19 @@ def serve_files(files: dict[str, bytes], **behaviour: Any) -> Iterator[FileServe
 def _handler(told: FileServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            told.requests.append((self.path, wanted))
+            told.requests.append(self.path)
             data = told.files.get(self.path)
             if told.statuses:
                 self.send_error(told.statuses.pop(0))
             elif data is None:
                 self.send_error(404)
-            elif wanted and told.ranges:
-                self._send_from(data, int(wanted.removeprefix("bytes=").removesuffix("-")))
             else:
-                self._send(200, data)
+                self._send(data)
 
-        def _send_from(self, data: bytes, start: int) -> None:
-            if start >= len(data):
-                self.send_error(416)
-                return
-            self._send(206, data[start:], f"bytes {start}-{len(data) - 1}/{len(data)}")
-
-        def _send(self, status: int, data: bytes, content_range: str | None = None) -> None:
-            self.send_response(status)
+        def _send(self, data: bytes) -> None:
+            self.send_response(200)
             if told.announce_length:
                 self.send_header("Content-Length", str(len(data)))
-            if content_range:
-                self.send_header("Content-Range", content_range)
             self.end_headers()
             end = told.cut_after.pop(0) if told.cut_after else len(data)
             self.wfile.write(data[:end])
