@@ -9,9 +9,10 @@ import msgspec
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.learned.job import answered
+from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from learning.budget import Budget, unlimited
+from learning.job_child import answered
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
 from pipelines.worker.adapt.service import Inbox
@@ -44,7 +45,7 @@ def record(letter: Letter) -> Record:
 
 async def trained_here(job: bytes) -> bytes:
     """Do a training in the process of the tests."""
-    return msgspec.json.encode(answered(job))
+    return msgspec.json.encode(answered(ExitsJob, job))
 
 
 def offer(link: Link, count: int, seed: int = 0, subject: Subject = SUBJECT, stream: str = "gate") -> None:
