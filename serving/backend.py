@@ -140,6 +140,10 @@ class Backend:
         found = self._loader.loaded
         return [name for name in found if name not in self._cut_models and self._rectangles.source(name) is None]
 
+    def run_with(self, model: str) -> frozenset[str]:
+        """All models that are run and unloaded as one with a model, itself included; none where it is not loaded."""
+        return self._loader.run_with(model)
+
     def check_in_service(self, model: str) -> None:
         """Raise OutOfService where a network did not return before."""
         self._loader.check_in_service(model)

@@ -31,6 +31,10 @@ class LoadableNetworks(Protocol):
         """Whether it answers at once."""
         ...
 
+    def run_with(self, model: str) -> frozenset[str]:
+        """All models that are unloaded with it, itself included; none where it is not loaded."""
+        ...
+
 
 class Member:
     """Used from one event loop."""
@@ -75,7 +79,8 @@ class Member:
     async def _unload(self, own: BackendPlacement) -> None:
         served = {session.model for session in own.sessions}
         for model in own.unload:
-            if model not in served and self._networks.is_loaded(model):
+            together = self._networks.run_with(model)
+            if together and not together & served:
                 await self._networks.unload(model)
                 log.info("%s is served elsewhere and was unloaded", model)
 

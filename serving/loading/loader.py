@@ -60,6 +60,11 @@ class Loader:
         """The models on the device, by the names that they were loaded by."""
         return [model for model in self._members if self.session(model) is not None]
 
+    def run_with(self, model: str) -> frozenset[str]:
+        """All models that are run as one with a model that is loaded, itself included; none where it is not."""
+        found = () if self.session(model) is None else self._members[model]
+        return frozenset(member.name for member in found)
+
     def requested(self, model: str) -> None:
         """A loaded model is asked once more; one that has to be loaded counts as asked by that."""
         self._residency.requested(key_of(self._members[model]), self._clock.monotonic_s())

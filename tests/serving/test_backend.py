@@ -407,7 +407,11 @@ async def test_requests_that_wait_while_their_network_joins_another_are_answered
     try:
         await backend.load("left")
         answers = [asyncio.create_task(backend.infer("left", batch, SOON)) for _ in range(30)]
+        assert backend.run_with("left") == {"left"}
         await asyncio.gather(backend.load("right"), *answers)
+        assert backend.run_with("left") == backend.run_with("right") == {"left", "right"}
+        await backend.unload("right")
+        assert backend.run_with("left") == frozenset()
     finally:
         await backend.stop()
     assert backend.stats().items == 30

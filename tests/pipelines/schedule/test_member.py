@@ -46,6 +46,10 @@ class Networks:
     def is_loaded(self, model: str) -> bool:
         return model in self.loaded
 
+    def run_with(self, model: str) -> frozenset[str]:
+        """Models whose names have the same first letter are run as one."""
+        return frozenset(each for each in self.loaded if each[0] == model[0]) if model in self.loaded else frozenset()
+
 
 def placement(epoch: int, models: dict[str, list[str]], unload: list[str] | None = None) -> FleetPlacement:
     backends = [
@@ -78,6 +82,19 @@ async def test_it_obeys_once_all_is_loaded_and_unloads_when_others_have_heard(mo
         await until(lambda: epochs == [3])
         assert networks.loaded == {"old", "new", "kept"}
         await until(lambda: networks.loaded == {"new", "kept"})
+
+
+async def test_what_is_run_as_one_with_a_network_that_is_served_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be loaded again with the next request for the other, at every epoch anew."""
+    monkeypatch.setattr(member, "DRAIN_S", 0.01)
+    networks = Networks("cars", "colours", "old")
+    networks.may.set()
+    async with obeying(networks) as (found, _):
+        found.heed(placement(3, {"a": ["cars"]}, unload=["colours", "old"]))
+        await until(lambda: "old" not in networks.loaded)
+        assert networks.loaded == {"cars", "colours"}
+        found.heed(placement(4, {"a": ["new"]}, unload=["cars", "colours"]))
+        await until(lambda: networks.loaded == {"new"})
 
 
 async def test_what_is_to_go_stays_where_the_next_placement_comes_first() -> None:
