@@ -15,11 +15,13 @@ import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
 from math import exp, log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeVar
+
+from serving.common.versions import versions_of
+from serving.engines.execution_device import gpu_name
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -81,10 +83,13 @@ def mean_ratio(ratios: Sequence[float]) -> dict[str, float | None]:
 
 def machine() -> str:
     """Where and with what this was measured, in one line."""
-    versions = ", ".join(f"{package} {version(package)}" for package in ("numpy", "onnxruntime", "faust-streaming"))
-    return (
-        f"{_processor()}, {os.cpu_count()} cores, {_memory_gib()} GiB, Python {platform.python_version()}, {versions}"
-    )
+    found = versions_of(("numpy", "onnxruntime-gpu", "onnxruntime", "faust-streaming"))
+    if "onnxruntime-gpu" in found:
+        found.pop("onnxruntime", None)  # it takes the place of the other
+    versions = ", ".join(f"{package} {version}" for package, version in found.items())
+    gpu = f"{name}, " if "onnxruntime-gpu" in found and (name := gpu_name()) else ""
+    processor = f"{_processor()}, {os.cpu_count()} cores, {_memory_gib()} GiB"
+    return f"{processor}, {gpu}Python {platform.python_version()}, {versions}"
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -41,7 +41,7 @@ def measure(quick: bool) -> Outcome:
     """Rows: time per round of items, apart and together, and the memory of both."""
     with tempfile.TemporaryDirectory() as folder:
         rows = [
-            _row(name, count, items, Path(folder), QUICK_ROUNDS if quick else ROUNDS)
+            row(name, count, items, Path(folder), QUICK_ROUNDS if quick else ROUNDS)
             for name in (NETWORKS[1:] if quick else NETWORKS)
             for count in (QUICK_COUNTS if quick else COUNTS)
             for items in ITEMS
@@ -50,7 +50,8 @@ def measure(quick: bool) -> Outcome:
     return Outcome(rows, {"gain": {row["network"]: _most(ones, row["network"]) for row in ones}}, partial(_draw, rows))
 
 
-def _row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[str, Any]:
+def row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[str, Any]:
+    """So many networks, with so many items each, in milliseconds of a round."""
     sources = relatives(name, count, folder)
     threads = len(os.sched_getaffinity(0))
     assert len(partners(sources[0], [sources[1:]])) == count - 1, "the common prefix was not found"
@@ -63,7 +64,7 @@ def _row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[s
         {"apart": partial(_time, apart, asked), "together": partial(_time, [together], asked)}, rounds
     )
     gain = [one / other for one, other in zip(seconds["apart"], seconds["together"], strict=True)]
-    row = {
+    found = {
         "network": name,
         "networks": count,
         "items_each": items,
@@ -75,7 +76,7 @@ def _row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[s
     }
     for group in (*apart, together):
         group.close()
-    return row
+    return found
 
 
 def relatives(name: str, count: int, folder: Path) -> list[ResolvedModel]:

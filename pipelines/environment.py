@@ -57,6 +57,6 @@ def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
     from serving.engines.execution_device import use
     from serving.scheduling.limits import NetworkBounds
 
-    use(device())
+    use(*device())
     bounds = NetworkBounds(model_memory(), time=time_limits())
     return Backend(known, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)

@@ -8,7 +8,7 @@
 | ``SLUICE_MODEL_MEMORY`` | what loaded models may take together, as ``2GiB``; without it they all stay loaded |
 | ``SLUICE_DECODED_MEMORY`` | what decoded frames may take together, as ``2GiB``; default: a quarter of the memory |
 | ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
-| ``SLUICE_DEVICE`` | what runs networks: ``auto`` (a GPU where one can be used, default), ``cpu``, ``cuda`` (or fail) |
+| ``SLUICE_DEVICE`` | what runs networks: ``auto`` (a GPU if one can be used, default), ``cpu``, ``cuda``, ``cuda:1`` |
 | ``SLUICE_HWACCEL`` | what decodes video: ``none`` (software, default), ``auto``, or a device, as ``cuda`` |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
 | ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
@@ -146,10 +146,17 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
     return TimeLimits(float(match["seconds"]))
 
 
-def device(environ: Mapping[str, str] = os.environ) -> Device:
-    """The device that runs networks, from ``SLUICE_DEVICE``; raises ``BadInput``."""
+def device(environ: Mapping[str, str] = os.environ) -> tuple[Device, int]:
+    """The device that runs networks and the index of the GPU, from ``SLUICE_DEVICE``; raises ``BadInput``.
+
+    >>> device({}), device({"SLUICE_DEVICE": "cuda:1"})
+    (('auto', 0), ('cuda', 1))
+    """
+    gpu = re.fullmatch(r"cuda:(\d{1,2})", environ.get("SLUICE_DEVICE", "").strip())
+    if gpu is not None:
+        return "cuda", int(gpu[1])
     wanted = _choice(environ, "SLUICE_DEVICE", DEVICES, "auto")
-    return next(each for each in DEVICES if each == wanted)
+    return next(each for each in DEVICES if each == wanted), 0
 
 
 def hwaccel(environ: Mapping[str, str] = os.environ) -> str:

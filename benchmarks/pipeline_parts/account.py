@@ -20,7 +20,7 @@ from operators.detect.motion import Background
 from operators.recognise import classifier, recogniser
 from operators.track.tracker import KalmanTracker
 from pipelines.partition import answer as intake
-from serving.engines.onnxruntime import OnnxRuntimeSegment
+from serving.engines.session import SessionSegment
 
 WORK: tuple[tuple[Any, str], ...] = (
     (intake, "decode_frame"),
@@ -28,7 +28,7 @@ WORK: tuple[tuple[Any, str], ...] = (
     (KalmanTracker, "update"),
     (recogniser, "cut"),
     (inference, "batch"),
-    (OnnxRuntimeSegment, "run"),
+    (SessionSegment, "run"),
     (classifier, "probabilities"),
 )
 

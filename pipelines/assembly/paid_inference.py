@@ -68,7 +68,7 @@ class CallWorks:
         return CallWork(processor_s=processor_s, joules=joules)
 
     def _measured(self, processor_s: float) -> float | None:
-        per_s = None if self._meter is None else self._meter.joules_per_processor_s()
+        per_s = None if self._meter is None else self._meter.joules_per_s()
         return None if per_s is None else per_s * processor_s
 
 

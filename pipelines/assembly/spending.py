@@ -19,7 +19,8 @@ from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import DagNode
 from pipelines.query.nodes import MOTION, NetworkNode
 from serving.budgets.day_budget import DayBudget
-from serving.budgets.energy import EnergyMeter, energy_meter
+from serving.budgets.energy import EnergyMeter, processor_energy
+from serving.budgets.gpu_power import gpu_power
 from serving.budgets.ledger import FileLedger
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork
@@ -99,7 +100,12 @@ class Spending:
 
 def spending(wanted: CompiledQuery, environment: Environment) -> Spending:
     """That of a query; raises BadInput where nothing tells what its nodes' energy is, or its file is damaged."""
-    terms, meter, engine, clock = list(_terms(wanted)), energy_meter(), environment.engine, environment.clock
+    terms, meter, engine, clock = (
+        list(_terms(wanted)),
+        gpu_power() or processor_energy(),
+        environment.engine,
+        environment.clock,
+    )
     ledger = FileLedger(ledger_path(wanted.query.name))
     budgets = {each.holder: DayBudget(each, ledger, clock.now) for each in terms}
     found = Spending(budgets, wanted.query.backends, clock, environment.observer)

@@ -10,6 +10,7 @@ from pipelines.measure.pictures import PreparedPictures, gather
 from pipelines.process.extras import install
 from serving.catalogue.lookup import Entry
 from serving.common.precision import Precision
+from serving.engines.execution_device import ON_GPU, runs_on_gpu
 from serving.errors import ModelError
 from serving.profiling.profiler import OnProgress, Profiler
 from serving.variants.artefacts import Calibration, build, folder
@@ -77,12 +78,13 @@ def measure(
 
 
 def _here(known: ProfiledModel, variants: Sequence[Variant]) -> list[Variant]:
-    """The variants whose engine is installed."""
+    """The variants whose engine is installed, and that this machine's device computes."""
     missing = {variant.engine for variant in variants if not installed(variant.engine)}
     known.notes += [
         f"{engine} is not installed, its variants are skipped: {install(engine)}" for engine in sorted(missing)
     ]
-    return [variant for variant in variants if variant.engine not in missing]
+    unused = frozenset() if runs_on_gpu() else ON_GPU
+    return [each for each in variants if each.engine not in missing and each.precision not in unused]
 
 
 @dataclass(frozen=True)

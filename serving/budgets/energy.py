@@ -1,13 +1,15 @@
 """The energy of this machine, where the kernel tells it: Intel's and AMD's RAPL counters under ``/sys/class/powercap``.
 
 A machine's energy is shared among all that computes on it by processor time: joules of the packages over the busy
-seconds of all processors in the same time. So idle power is paid by those who compute.
+seconds of all processors in the same time. So idle power is paid by those who compute. Where a GPU runs networks, they
+cost seconds of the GPU, and its power counts in place of the processors' (``gpu_power``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 POWERCAP = Path("/sys/class/powercap")
 STAT = Path("/proc/stat")
@@ -35,8 +37,16 @@ class Package:
         return (used if used >= 0 else used + self._range) / 1e6
 
 
-class EnergyMeter:
-    """Joules for a busy processor second, of late."""
+class EnergyMeter(Protocol):
+    """Tells the energy of what runs networks."""
+
+    def joules_per_s(self) -> float | None:
+        """Joules for a second of it, busy, of late; None as long as it is not known."""
+        ...
+
+
+class ProcessorEnergy:
+    """Joules for a busy processor second."""
 
     def __init__(self, packages: list[Package], busy_s: Callable[[], float]) -> None:
         """``busy_s``: seconds for which this machine's processors have been busy."""
@@ -44,7 +54,7 @@ class EnergyMeter:
         self._before_s = busy_s()
         self._joules_per_s: float | None = None
 
-    def joules_per_processor_s(self) -> float | None:
+    def joules_per_s(self) -> float | None:
         """None as long as too little was computed."""
         busy_s = self._busy_s() - self._before_s
         if busy_s >= LEAST_BUSY_S:
@@ -53,11 +63,11 @@ class EnergyMeter:
         return self._joules_per_s
 
 
-def energy_meter(powercap: Path = POWERCAP, stat: Path = STAT) -> EnergyMeter | None:
-    """This machine's; None where it tells nothing, as in most containers."""
+def processor_energy(powercap: Path = POWERCAP, stat: Path = STAT) -> ProcessorEnergy | None:
+    """This machine's processors'; None where it tells nothing, as in most containers."""
     try:
         packages = [Package(folder) for folder in sorted(powercap.glob("intel-rapl:[0-9]*")) if _is_package(folder)]
-        return EnergyMeter(packages, lambda: busy_s(stat.read_text())) if packages else None
+        return ProcessorEnergy(packages, lambda: busy_s(stat.read_text())) if packages else None
     except (OSError, ValueError):
         return None
 

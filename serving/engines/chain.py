@@ -62,7 +62,7 @@ class SegmentChain(ABC):
 
     def load(self, segments: Sequence[bytes]) -> None:
         """Open every segment and run each once; ModelError where the runtime cannot."""
-        before = _used_bytes()
+        before = self.used_bytes()
         try:
             self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
             self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
@@ -71,7 +71,7 @@ class SegmentChain(ABC):
             self.close()
             raise ModelError(str(error)) from error
         # What else the process does meanwhile is measured too, and memory that lay free may be used again unseen.
-        self._memory_bytes = max(_used_bytes() - before, sum(map(len, segments)))
+        self._memory_bytes = max(self.used_bytes() - before, sum(map(len, segments)))
 
     def run(self, segment: int, batch: Array) -> list[Array]:
         """Outputs of one segment for a batch of any length; ModelError, or SluiceError where the network fails."""
@@ -95,11 +95,16 @@ class SegmentChain(ABC):
         return outputs
 
     def memory_bytes(self) -> int:
-        """Resident memory taken by loading and by running one item, at least the weights' size; 0 once closed.
+        """Memory taken by loading and by the first runs, at least the weights' size; 0 once closed.
 
         Other work of the process at the time of loading is counted too: measure where little else happens.
         """
         return self._memory_bytes
+
+    def used_bytes(self) -> int:
+        """Memory in use where networks of this engine lie, after what is free has been given back."""
+        give_back()
+        return resident_bytes()
 
     def close(self) -> None:
         """Give the memory back as soon as the runs under way have ended."""
@@ -123,17 +128,15 @@ class SegmentChain(ABC):
 
     def _first_runs(self) -> None:
         for index, spec in enumerate(self.inputs):
-            if spec.sizes_known:
-                self.run(index, spec.blank())
+            for items in self._first_sizes() if spec.sizes_known else ():
+                self.run(index, spec.blank(items))
+
+    def _first_sizes(self) -> Sequence[int]:
+        """Sizes of batch at which each segment is run when it is loaded."""
+        return (1,)
 
     def _what(self, index: int, count: int) -> str:
         return f"model {self._name!r}" + (f", segment {index}" if count > 1 else "")
-
-
-def _used_bytes() -> int:
-    """Memory in use, after what is free has been given back."""
-    give_back()
-    return resident_bytes()
 
 
 def _one_by_one(segment: Segment, batch: Array) -> list[Array]:

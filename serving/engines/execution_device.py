@@ -2,14 +2,16 @@
 
 The runtime's GPU build names TensorRT and CUDA on every machine. A session that asks for one that cannot be loaded
 prints to standard output, where results may go, and falls back to others without their options. So only what can be
-loaded is asked for, and what a session was given is compared with that.
+loaded is asked for, and what a session was given is compared with that. TensorRT is not asked for: it builds a network
+anew for every size of batch, for many seconds each.
 """
 
 from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from serving.common.explain import first_line
 from serving.common.precision import Device, Precision
 from serving.common.silence import silent
+from serving.engines.gpu_driver import gpu_driver
 from serving.errors import BadInput, ModelError
 
 if TYPE_CHECKING:
@@ -27,9 +30,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TENSORRT, CUDA, CPU = "TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"
-LIBRARIES = {TENSORRT: "libonnxruntime_providers_tensorrt.so", CUDA: "libonnxruntime_providers_cuda.so"}
-"""Files of the runtime's GPU build."""
+CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+_CUDA_LIBRARY = "libonnxruntime_providers_cuda.so"
+"""A file of the runtime's GPU build."""
+_FATAL = 4
+ON_GPU: frozenset[Precision] = frozenset(("tf32", "fp16"))
+"""Precisions that pay on GPUs alone, or exist there alone."""
+GPU_MAX_BATCH, CPU_MAX_BATCH = 64, 16
+"""The most items of one batch. A processor gains nothing by more; a GPU takes 64 small pictures in twice the time of 16
+(``benchmarks/gpu.py``)."""
 
 ProviderOptions = tuple[str, dict[str, str]]
 
@@ -39,6 +48,8 @@ class DeviceChoice:
     """The process's."""
 
     wanted: Device = "auto"
+    index: int = 0
+    """Of the GPU among those that the driver tells of."""
 
 
 CHOICE = DeviceChoice()
@@ -49,15 +60,20 @@ def runtime() -> Any:
     """ONNX Runtime; a process whose networks all run elsewhere does without its 8 MB."""
     with silent():
         import onnxruntime
+    # Ways of computing that a GPU does not know are tried and given up, each with a line on the terminal.
+    onnxruntime.set_default_logger_severity(_FATAL)
     return onnxruntime
 
 
-def use(device: Device) -> None:
+def use(device: Device, index: int = 0) -> None:
     """Run networks that are opened from now on there; BadInput where a GPU is demanded and cannot be used."""
     why = why_no_gpu() if device == "cuda" else None
     if why is not None:
         raise BadInput(f"SLUICE_DEVICE is cuda, but {why}: `sluice doctor` says what helps")
-    CHOICE.wanted = device
+    driver = gpu_driver() if index else None
+    if index and (driver is None or index >= driver.count):
+        raise BadInput(f"SLUICE_DEVICE is cuda:{index}, but there are {0 if driver is None else driver.count} GPUs")
+    CHOICE.wanted, CHOICE.index = device, index
 
 
 @cache
@@ -65,11 +81,11 @@ def why_no_gpu() -> str | None:
     """Why no network can be run on a GPU here, as half a sentence; None where it can."""
     if CUDA not in runtime().get_available_providers():
         return "this ONNX Runtime is built for processors only"
-    if not _gpus():
+    if gpu_driver() is None:
         return "no NVIDIA driver tells of a GPU"
     with redirect_stdout(StringIO()):  # it prints what it does not find
         runtime().preload_dlls()
-    return None if _loads(CUDA) else "the libraries of CUDA or cuDNN that this ONNX Runtime needs are not installed"
+    return None if _cuda_loads() else "the libraries of CUDA or cuDNN that this ONNX Runtime needs are not installed"
 
 
 def why_not_on_gpu() -> str | None:
@@ -91,15 +107,59 @@ def runs_on_gpu() -> bool:
     return CHOICE.wanted != "cpu" and why_no_gpu() is None
 
 
+def max_batch() -> int:
+    """The most items of one batch on the device that networks are opened on from now on."""
+    return GPU_MAX_BATCH if runs_on_gpu() else CPU_MAX_BATCH
+
+
+def gpu_name() -> str | None:
+    """Of the GPU that runs networks; None where none runs them."""
+    driver = gpu_driver() if runs_on_gpu() else None
+    return None if driver is None else driver.name(CHOICE.index)
+
+
+def gpu_uuid() -> str | None:
+    """By which other libraries know the GPU that runs networks; None where none runs them."""
+    driver = gpu_driver() if runs_on_gpu() else None
+    return None if driver is None else driver.uuid(CHOICE.index)
+
+
+def cost_s(processor_s: Callable[[], float] = time.process_time) -> float:
+    """What networks cost, in seconds so far: of the GPU, which runs one batch at a time, else of processors.
+
+    A processor that waits for a GPU sleeps. ``processor_s``: the processor seconds so far that count.
+    """
+    return time.perf_counter() if runs_on_gpu() else processor_s()
+
+
+def used_bytes() -> int | None:
+    """Memory that is taken of the GPU that runs networks, by whichever process; None where none runs them."""
+    driver = gpu_driver() if runs_on_gpu() else None
+    return None if driver is None else driver.used_bytes(CHOICE.index)
+
+
+def free_bytes() -> int | None:
+    """Memory that is free on the GPU that runs networks; None where none runs them."""
+    driver = gpu_driver() if runs_on_gpu() else None
+    return None if driver is None else driver.free_bytes(CHOICE.index)
+
+
 def providers(precision: Precision) -> list[ProviderOptions]:
     """Those to ask for, by preference and with their options; what the first cannot run falls to the next."""
     if not runs_on_gpu():
         return [(CPU, {})]
-    # A GPU would round what it multiplies to 10 bits unless told not to.
-    wanted: list[ProviderOptions] = [(CUDA, {"use_tf32": "0"}), (CPU, {})]
-    if TENSORRT in runtime().get_available_providers() and _loads(TENSORRT):
-        wanted.insert(0, (TENSORRT, {"trt_int8_enable": "1"} if precision == "int8" else {}))
-    return wanted
+    driver = gpu_driver()
+    assert driver is not None, "networks are run on a GPU where the driver tells of one"
+    driver.sleep_while_waiting(CHOICE.index)
+    options = {
+        "device_id": str(CHOICE.index),
+        # A GPU would round what it multiplies to 10 bits unless told not to.
+        "use_tf32": "1" if precision == "tf32" else "0",
+        # For every size of batch it tries how to compute: all ways take three times as long, and find 5 % at most.
+        "cudnn_conv_algo_search": "HEURISTIC",
+        "arena_extend_strategy": "kSameAsRequested",
+    }
+    return [(CUDA, options), (CPU, {})]
 
 
 def opened(
@@ -130,21 +190,10 @@ def _first_that_opens(
 
 
 @cache
-def _loads(provider: str) -> bool:
-    """Whether a provider's library finds all that it needs."""
+def _cuda_loads() -> bool:
+    """Whether the runtime's part for CUDA finds all that it needs."""
     try:
-        ctypes.CDLL(str(Path(runtime().__file__).parent / "capi" / LIBRARIES[provider]))
+        ctypes.CDLL(str(Path(runtime().__file__).parent / "capi" / _CUDA_LIBRARY))
     except OSError:
         return False
     return True
-
-
-def _gpus() -> int:
-    """How many the NVIDIA driver tells of."""
-    count = ctypes.c_int(0)
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-        failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
-    except (OSError, AttributeError):
-        return 0
-    return 0 if failed else count.value

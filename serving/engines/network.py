@@ -40,7 +40,11 @@ class Engine(Protocol):
         ...
 
     def memory_bytes(self) -> int:
-        """Resident memory that this network took, measured while it was loaded and first run."""
+        """Memory that this network took where it lies, measured while it was loaded and first run."""
+        ...
+
+    def used_bytes(self) -> int:
+        """Memory in use where networks of this engine lie, by whatever it was taken."""
         ...
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.threads import ThreadTime, in_own_thread
+from serving.engines.execution_device import free_bytes, max_batch
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
 from serving.loading.eviction import Forecast
@@ -28,6 +29,10 @@ log = logging.getLogger(__name__)
 Members = tuple[ResolvedModel, ...]
 """Models that are loaded, run and evicted as one: a single one, several that have a prefix in common, or halves."""
 Opener = Callable[[Sequence[ResolvedModel], int], Group]
+
+
+GPU_SHARE = 0.9
+"""Share of a GPU's free memory that networks may take where no bound is set: it fails where there is no more."""
 
 
 class Loader:
@@ -158,6 +163,8 @@ class Loader:
 
     async def _load(self, members: Members) -> None:
         key = key_of(members)
+        if self._residency.budget_bytes == UNBOUNDED and (free := await asyncio.to_thread(free_bytes)) is not None:
+            self._residency.budget_bytes = round(GPU_SHARE * free)
         self._residency.requested(key, self._clock.monotonic_s())
         while True:
             await self._make_room(members)
@@ -213,7 +220,8 @@ class Loader:
 
     async def _enter(self, members: Members, group: Group) -> None:
         """The group takes its place on the device, and that of the smaller group it grew from."""
-        limit = min(self._bounds.max_batch, group.batch_limit or self._bounds.max_batch)
+        most = self._bounds.max_batch or max_batch()
+        limit = min(most, group.batch_limit or most)
         # What was measured holds for a network by itself, not for several that share one.
         known = members[0].latency_s if len(members) == 1 else {}
         session = Session(key_of(members), group, limit, LatencyEstimate(known))

@@ -15,9 +15,9 @@ from onnx import TensorProto, helper
 
 from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.common.parent_process import ParentProcess
-from serving.common.precision import Precision
+from serving.common.precision import Device, Precision
 from serving.common.untrusted import decode
-from serving.engines.chain import give_back, resident_bytes
+from serving.engines.execution_device import CHOICE
 from serving.errors import Malformed, ModelError, OutOfService, SluiceError
 from serving.loading.opening import engine_for
 from serving.variants.variant import EngineName, Variant
@@ -37,6 +37,10 @@ class FootprintRequest(msgspec.Struct, frozen=True):
     path: str
     threads: int
     batch: int
+    device: Device
+    """What may run it."""
+    gpu: int
+    """Index of the GPU."""
 
 
 class Footprint(msgspec.Struct, frozen=True, tag=True):
@@ -45,7 +49,7 @@ class Footprint(msgspec.Struct, frozen=True, tag=True):
     load_s: float
     """Opening it and running one item."""
     memory_bytes: int
-    """Resident more than before, after a run at the largest batch."""
+    """Taken more than before, after a run at the largest batch; on a GPU of its memory."""
 
 
 class NoFootprint(msgspec.Struct, frozen=True, tag=True):
@@ -60,7 +64,8 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.max_batch)
     with ChildProcess("serving.profiling.footprint", "the process that measures memory") as child:
-        child.send(msgspec.json.encode(FootprintRequest(*form, str(model.absolute()), threads, batch)))
+        file, device = str(model.absolute()), (CHOICE.wanted, CHOICE.index)
+        child.send(msgspec.json.encode(FootprintRequest(*form, file, threads, batch, *device)))
         try:
             answer: Footprint | NoFootprint = decode(child.receive(longest_s, LARGEST_BYTES), Footprint | NoFootprint)
         except Silent:
@@ -79,6 +84,7 @@ def main() -> None:
 
 
 def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
+    CHOICE.wanted, CHOICE.index = asked.device, asked.gpu
     variant = Variant(asked.model, asked.engine, asked.precision, max_batch=asked.max_batch)
     try:
         return measure(variant, Path(asked.path), asked.threads, asked.batch)
@@ -91,15 +97,13 @@ def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprin
     awake = engine_for(replace(variant, precision="fp32"), threads)
     awake.load([_one_node()])
     graph = model.read_bytes()
-    give_back()
-    before, started = resident_bytes(), time.perf_counter()
+    before, started = awake.used_bytes(), time.perf_counter()
     engine = engine_for(variant, threads)
     engine.load([graph])
     load_s = time.perf_counter() - started
     outputs = engine.run(0, engine.inputs[0].blank(batch))
     del outputs
-    give_back()
-    return Footprint(load_s, max(resident_bytes() - before, 0))
+    return Footprint(load_s, max(engine.used_bytes() - before, 0))
 
 
 def _one_node() -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.threads import TimeBeside
+from serving.engines.execution_device import cost_s
 from serving.engines.groups import GroupRequest
 from serving.engines.network import interrupt
 from serving.errors import SluiceError, TooLate
@@ -205,7 +206,7 @@ class Device:
         """The outputs for every request, or why the batch failed."""
         items = sum(request.items for request in requests)
         meter = session.meter(requests)
-        started_s, used_s = self._clock.monotonic_s(), self._used.seconds if meter else 0.0
+        started_s, spent_s = self._clock.monotonic_s(), self._spent_s() if meter else 0.0
         try:
             asked = [GroupRequest(each.model, each.batch, each.policy) for each in requests]
             answer = session.group.run(asked, session.max_batch)
@@ -217,10 +218,13 @@ class Device:
         took_s = self._clock.monotonic_s() - started_s
         session.latency.observe(items, took_s)
         if meter:
-            meter.ran(items, self._used.seconds - used_s)
+            meter.ran(items, self._spent_s() - spent_s)
         self.stats = self.stats.ran(items, took_s, all(each.urgency.background for each in requests))
         self._observer.network_ran(session.name, items, took_s)
         return answer
+
+    def _spent_s(self) -> float:
+        return cost_s(lambda: self._used.seconds)
 
     def _deliver(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""

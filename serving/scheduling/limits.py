@@ -52,5 +52,6 @@ class NetworkBounds:
     """The most memory of all loaded networks together; None: no bound."""
     threads: int = field(default_factory=usable_cores)
     """Cores that one network may use."""
-    max_batch: int = 16
+    max_batch: int | None = None
+    """The most items of one batch; None: as many as pay on the device."""
     time: TimeLimits = field(default_factory=TimeLimits)

@@ -1,7 +1,7 @@
 """The files that variants run from: built once, kept in a cache, and refused unless they are what was written.
 
-``CACHE/variants/<model>-<start of its identity>/`` holds ``int8.onnx``, ``fp32-size320.onnx`` …, beside each a note of
-its sha256, and the model's profiles.
+``CACHE/variants/<model>-<start of its identity>/`` holds ``int8.onnx``, ``fp16.onnx``, ``fp32-size320.onnx`` …, beside
+each a note of its sha256, and the model's profiles.
 """
 
 from __future__ import annotations
@@ -163,6 +163,10 @@ def _made(entry: Entry, variant: Variant, calibration: Calibration | None) -> on
         if calibration is None:
             raise ModelError(f"variant {variant.id!r}: int8 needs pictures to be calibrated on")
         model = quantised(variant.model, model, calibration.items)
+    if variant.precision == "fp16":
+        from serving.graphs.half_precision import in_half_precision
+
+        model = in_half_precision(variant.model, model)
     return model
 
 

@@ -47,11 +47,21 @@ class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def fingerprint(engine: EngineName) -> Fingerprint:
-    return Fingerprint(_processor(), usable_cores(), round(psutil.virtual_memory().total / (1 << 30)), _engine(engine))
+    memory_gib = round(psutil.virtual_memory().total / (1 << 30))
+    return Fingerprint(_processor() + _gpu(engine), usable_cores(), memory_gib, _engine(engine))
 
 
 def installed(engine: EngineName) -> bool:
     return _engine(engine) != engine
+
+
+def _gpu(engine: EngineName) -> str:
+    """The GPU that networks run on, to be added to the processor; empty where none is used."""
+    if not _engine(engine).startswith("onnxruntime-gpu"):
+        return ""
+    from serving.engines.execution_device import gpu_name  # brings the runtime
+
+    return f" with {name}" if (name := gpu_name()) is not None else ""
 
 
 def _engine(engine: EngineName) -> str:

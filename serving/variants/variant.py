@@ -31,10 +31,10 @@ EngineName = Literal["onnxruntime", "openvino"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 RUNS: dict[EngineName, tuple[Precision, ...]] = {
-    "onnxruntime": ("fp32", "int8"),
+    "onnxruntime": ("fp32", "tf32", "fp16", "int8"),
     "openvino": ("fp32", "bf16", "int8"),
 }
-"""The precisions of every engine."""
+"""The precisions of every engine; ONNX Runtime computes in tf32 and fp16 on GPUs alone."""
 
 _FORM = re.compile(
     r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)"
@@ -77,9 +77,9 @@ class Variant:
     def artefact(self) -> str | None:
         """Stem of the file that must be built before this runs; None where the network's own file does.
 
-        Engines share files: bf16 is OpenVINO's way to run the fp32 one, and both run the same int8 one.
+        Engines share files: bf16 and tf32 are ways to run the fp32 one, and all run the same int8 one.
         """
-        precision = "int8" if self.precision == "int8" else "fp32"
+        precision = self.precision if self.precision in ("int8", "fp16") else "fp32"
         stem = f"{precision}{_size(self.size)}"
         return None if stem == "fp32" else stem
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.spinning import ONE_THREAD, SETTINGS, headline
-from serving.engines.onnxruntime import session_options
+from serving.engines.session import session_options
 
 
 def test_the_headline_says_what_the_product_does_with_each_network() -> None:

@@ -162,9 +162,19 @@ def test_decoded_memory_is_given_or_a_share_of_the_machine() -> None:
 
 
 def test_what_runs_networks() -> None:
-    assert [device({}), device({"SLUICE_DEVICE": "cpu"}), device({"SLUICE_DEVICE": "cuda"})] == ["auto", "cpu", "cuda"]
-    with pytest.raises(BadInput, match=r"^SLUICE_DEVICE is 'gpu': allowed are auto, cpu, cuda$"):
-        device({"SLUICE_DEVICE": "gpu"})
+    assert device({}) == ("auto", 0)
+    assert device({"SLUICE_DEVICE": "cpu"}) == ("cpu", 0)
+    assert [device({"SLUICE_DEVICE": each}) for each in ("cuda", "cuda:0", "cuda:11")] == [
+        ("cuda", 0),
+        ("cuda", 0),
+        ("cuda", 11),
+    ]
+
+
+@pytest.mark.parametrize("given", ["gpu", "cuda:", "cuda:x", "cuda:123", "cpu:1"])
+def test_what_runs_no_networks_is_refused(given: str) -> None:
+    with pytest.raises(BadInput, match=rf"^SLUICE_DEVICE is '{given}': allowed are auto, cpu, cuda$"):
+        device({"SLUICE_DEVICE": given})
 
 
 @pytest.mark.parametrize(("given", "word"), [(None, "none"), ("", "none"), ("auto", "auto"), ("vaapi", "vaapi")])

@@ -14,6 +14,7 @@ from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
+from pipelines.settings import device
 from serving.common.explain import choices
 from serving.common.precision import PRECISIONS
 
@@ -53,7 +54,7 @@ class Words(click.ParamType):
 )
 @click.option("--engines", type=Words(ENGINES), default=",".join(ENGINES), show_default=True)
 @click.option("--precisions", type=Words(PRECISIONS), default=",".join(PRECISIONS), show_default=True)
-@click.option("--max-batch", type=click.IntRange(1, 1024), default=16, show_default=True)
+@click.option("--max-batch", type=click.IntRange(1, 1024), help="[default: 16, on a GPU 64]")
 @click.option(
     "--budget-s",
     type=click.FloatRange(min=0.1),
@@ -71,6 +72,10 @@ def command(names: Sequence[str], models: tuple[Path, ...], data: Path | None, a
     """
     entries = [catalogue(models).find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.profile_models import ProfileRequest, measure
+    from serving.engines.execution_device import max_batch, use
+
+    use(*device())
+    given["max_batch"] = given["max_batch"] or max_batch()
 
     found = []
     for entry in entries:

@@ -1,4 +1,7 @@
-"""Processor seconds of a network, of its parts and of its cuts, for one look on one thread, measured here and now."""
+"""What a network, its parts and its cuts cost for one look on one thread, measured here and now.
+
+In processor seconds, on a GPU in seconds of that.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.tune import ExitCosts
 from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
+from serving.engines.execution_device import cost_s
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
@@ -58,14 +62,14 @@ def network_costs(entry: Entry, cuts: Sequence[str], item: Array) -> NetworkCost
     finally:
         whole.close()
         cut.close()
-    seconds = segment_times(name, split(model, cuts), 1, BUDGET_S, time.process_time)
+    seconds = segment_times(name, split(model, cuts), 1, BUDGET_S, cost_s)
     scale = took["whole"] / sum(seconds)
     until = [scale * each for each in accumulate(seconds[:-1])]
     return NetworkCosts(took["whole"], until, max((took["cut"] - took["whole"]) / len(cuts), 1e-6))
 
 
 def item_s(runs: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """Median processor seconds of each run, in turns."""
+    """Median cost of each run, in turns."""
     timed = {name: partial(_timed, run) for name, run in runs.items()}
     return {name: median(found) for name, found in take_turns(timed, BUDGET_S, Random(0), time.perf_counter).items()}
 
@@ -82,6 +86,6 @@ def lookup_s(known: LearnedExit) -> float:
 
 
 def _timed(run: Callable[[], object]) -> float:
-    started_s = time.process_time()
+    started_s = cost_s()
     run()
-    return time.process_time() - started_s
+    return cost_s() - started_s

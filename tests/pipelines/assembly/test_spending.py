@@ -153,7 +153,7 @@ async def test_a_call_that_fails_costs_what_it_sent_and_no_more() -> None:
 async def test_measured_energy_counts_before_watts_and_watts_before_cards() -> None:
     class Meter:
         @staticmethod
-        def joules_per_processor_s() -> float:
+        def joules_per_s() -> float:
             return 36.0
 
     engine = Engine()
@@ -234,7 +234,7 @@ def test_use_of_the_wire_is_counted_where_somebody_asks() -> None:
 
 def test_energy_that_nothing_tells_is_refused_with_what_to_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
-    monkeypatch.setattr("pipelines.assembly.spending.energy_meter", lambda: None)
+    monkeypatch.setattr("pipelines.assembly.spending.processor_energy", lambda: None)
     node = TYPE | {"model": ["middle", "small"], "budget": {"per_day": "20 Wh"}}
     wanted = compiled(query(DETECT, TRACK, node), catalogue([]))
     with pytest.raises(BadInput, match=r"energy of middle, small: say price\.watts"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.budgets.energy import energy_meter
+from serving.budgets.energy import processor_energy
 
 
 def counter(powercap: Path, zone: str, name: str, microjoules: int) -> Path:
@@ -26,20 +26,20 @@ def test_joules_are_those_of_all_packages_over_the_busy_seconds(tmp_path: Path) 
     second = counter(tmp_path, "intel-rapl:1", "package-1", 999_000_000)
     counter(tmp_path, "intel-rapl:0:0", "core", 7)
     counter(tmp_path, "intel-rapl:2", "psys", 7)
-    meter = energy_meter(tmp_path, stat(tmp_path / "stat", 1000))
+    meter = processor_energy(tmp_path, stat(tmp_path / "stat", 1000))
     assert meter is not None
-    assert meter.joules_per_processor_s() is None
+    assert meter.joules_per_s() is None
     first.write_text("25000000")
     second.write_text("9000000")  # it has run over
     stat(tmp_path / "stat", 1200)
-    assert meter.joules_per_processor_s() == pytest.approx((20 + 10) / 2)
+    assert meter.joules_per_s() == pytest.approx((20 + 10) / 2)
     stat(tmp_path / "stat", 1210)
-    assert meter.joules_per_processor_s() == pytest.approx(15.0), "a tenth of a second tells nothing"
+    assert meter.joules_per_s() == pytest.approx(15.0), "a tenth of a second tells nothing"
 
 
 @pytest.mark.parametrize("content", [None, "", "never"])
 def test_a_machine_that_tells_nothing_has_no_meter(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         counter(tmp_path, "intel-rapl:0", "package-0", 0).write_text(content)
-    assert energy_meter(tmp_path, stat(tmp_path / "stat", 1)) is None
-    assert energy_meter(tmp_path / "nothing", tmp_path / "nothing") is None
+    assert processor_energy(tmp_path, stat(tmp_path / "stat", 1)) is None
+    assert processor_energy(tmp_path / "nothing", tmp_path / "nothing") is None

@@ -5,6 +5,8 @@ import threading
 import numpy as np
 import pytest
 
+from serving.common.precision import Precision
+from serving.engines.execution_device import CHOICE
 from serving.engines.network import interrupt
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError, SluiceError
@@ -12,8 +14,15 @@ from tests.serving.engines.cut_rows import items, network
 
 
 def test_bf16_is_not_offered() -> None:
-    with pytest.raises(ModelError, match=r"^model 'net': ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO$"):
+    with pytest.raises(ModelError, match=r"^model 'net': ONNX Runtime does not compute in bf16; OpenVINO does$"):
         OnnxRuntimeEngine("net", threads=1, precision="bf16")
+
+
+@pytest.mark.parametrize("precision", ["tf32", "fp16"])
+def test_precisions_of_gpus_are_refused_without_one(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CHOICE, "wanted", "cpu")
+    with pytest.raises(ModelError, match=f"^model 'net': {precision} is for GPUs, and networks run on the processor"):
+        OnnxRuntimeEngine("net", threads=1, precision=precision)
 
 
 def test_bound_segments_run_with_options_that_another_thread_can_use_to_end_them() -> None:

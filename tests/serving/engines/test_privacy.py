@@ -22,7 +22,7 @@ assert None not in sys.modules.values()
 @pytest.mark.parametrize(
     "script",
     [
-        "from serving.engines.onnxruntime import session_options; session_options(1)",
+        "from serving.engines.session import session_options; session_options(1)",
         "import serving.graphs.quantise",
         "from serving.engines.openvino import import_openvino; import_openvino().Core()",
     ],

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.engines.network import run_in_steps
-from serving.engines.onnxruntime import session_options
+from serving.engines.session import session_options
 from serving.errors import ModelError
 from serving.loading.opening import open_model
 from tests.models import UINT8, mean_model, save_graph, write_card

@@ -46,8 +46,9 @@ def test_a_models_name_means_its_reference() -> None:
         ("m@openvino-int8-rank2", "must be MODEL@ENGINE-PRECISION"),
         ("@openvino-int8", "must be MODEL@ENGINE-PRECISION"),
         ("m@openvin-int8", "unknown engine 'openvin'; did you mean 'openvino'"),
-        ("m@openvino-fp16", "unknown precision 'fp16'"),
-        ("m@onnxruntime-bf16", "onnxruntime does not run bf16, only fp32, int8"),
+        ("m@openvino-fp8", "unknown precision 'fp8'"),
+        ("m@openvino-fp16", "openvino does not run fp16, only fp32, bf16, int8"),
+        ("m@onnxruntime-bf16", "onnxruntime does not run bf16, only fp32, tf32, fp16, int8"),
     ],
 )
 def test_other_names_are_refused(name: str, problem: str) -> None:
@@ -58,7 +59,7 @@ def test_other_names_are_refused(name: str, problem: str) -> None:
 def test_generate_combines_what_engines_run_and_begins_with_the_reference() -> None:
     found = generate("m")
     assert found[0] == reference("m")
-    assert len(found) == len(set(found)) == 2 + 3
+    assert len(found) == len(set(found)) == 4 + 3
     assert {variant.id for variant in generate("m", ["openvino"], ["bf16"])} == {
         "m@onnxruntime-fp32",
         "m@openvino-bf16",
@@ -79,4 +80,4 @@ def test_a_batch_limit_shares_file_and_profile() -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_engines_share_files(precision: str) -> None:
     stems = {variant.artefact for variant in generate("m", RUNS, PRECISIONS) if variant.precision == precision}
-    assert stems == {"int8" if precision == "int8" else None}
+    assert stems == {precision if precision in ("int8", "fp16") else None}

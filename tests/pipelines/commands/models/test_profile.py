@@ -151,7 +151,7 @@ def test_the_cards_batch_limit_binds(tmp_path: Path, photos: Path) -> None:
     ("arguments", "problem"),
     [
         (["--engines", "onnxruntme"], "unknown 'onnxruntme'; did you mean 'onnxruntime'"),
-        (["--precisions", "fp16"], "unknown 'fp16'"),
+        (["--precisions", "fp8"], "unknown 'fp8'"),
         (["--max-batch", "0"], "--max-batch"),
     ],
 )
