@@ -50,8 +50,10 @@ def main(count: int, frames: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "query.yaml")
-        streams = [{"name": f"s{number}", "uri": str(CLIP)} for number in range(count)]
-        path.write_text(yaml.safe_dump({"name": "gpu", "streams": streams, "nodes": NODES}))
+        streams = [{"id": f"s{number}", "uri": str(CLIP), "sample": {"fps": 30}} for number in range(count)]
+        path.write_text(
+            yaml.safe_dump({"name": "gpu", "version": 1, "slo_ms": 1000, "streams": streams, "nodes": NODES})
+        )
         run = sluice.run(path, limit=frames, models=[models(DETECTOR, Path(folder, "models"))])
         answered, started_s = 0, 0.0
         for result in run:

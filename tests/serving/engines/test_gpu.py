@@ -1,4 +1,4 @@
-"""Networks on a real GPU; skipped where there is none. The other tests of this room run on it too, where there is one."""
+"""Networks on a real GPU; skipped where there is none. Where there is one, the other tests here run on it too."""
 
 from __future__ import annotations
 
