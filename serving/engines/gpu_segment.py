@@ -1,14 +1,11 @@
-"""A segment on a GPU: batches are padded to a few sizes, whose work is recorded once and then handed over whole.
+"""A segment on a GPU: batches are padded to a few sizes, each of which has its own place in the GPU's memory.
 
-Two things cost a GPU more than what it computes in networks as small as those of a camera's objects. It looks for the
-best way to compute at every new size of batch, for a fifth of a second and more; and it is handed operator by operator,
-of which a network has a hundred. So a batch is padded to the next power of two, and what the operators ask of the GPU
-at each size is recorded as a graph (CUDA graphs) and replayed, unless the network cannot be recorded.
+At every new size of batch a GPU's library looks for the best way to compute, for a fifth of a second and more. So a
+batch is padded to the next power of two: a GPU takes hardly longer for it, and the sizes are run before requests come.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from serving.common.explain import first_line
-from serving.common.tensors import Array, TensorSpec
+from serving.common.tensors import Array
 from serving.engines.execution_device import CHOICE, CPU, ProviderOptions, opened, runtime
 from serving.engines.network import interruptible
 from serving.engines.session import BoundRun, SessionSegment, run_options, terminate
@@ -27,14 +23,8 @@ if TYPE_CHECKING:
     import onnxruntime as ort
     from onnxruntime import RunOptions
 
-log = logging.getLogger(__name__)
-
 WARMED = (1, 2, 4, 8, 16)
 """Sizes that are run when a network is loaded; larger ones come late, if at all."""
-_UNRECORDED = "-1"
-"""A run that neither records nor replays."""
-_CLOSE = 0.01
-"""A replay gives what a run gives but for rounding, as a share of the largest value."""
 
 
 def padded(count: int) -> int:
@@ -58,8 +48,6 @@ class Lane:
     binding: Any
     staging: Array
     """On the host: a batch with its padding."""
-    graph: str
-    """Names what was recorded."""
 
     def fill(self, batch: Array) -> None:
         """Put rows first; behind them lies what was there before."""
@@ -72,14 +60,10 @@ class Lane:
 class GpuSegment(SessionSegment):
     """One session on a GPU; threads that run it take turns."""
 
-    def __init__(self, session: ort.InferenceSession, *, records: bool) -> None:
-        """``records``: the session was opened so that its work can be recorded."""
+    def __init__(self, session: ort.InferenceSession) -> None:
         super().__init__(session)
-        self.records, self._lock = records, threading.Lock()
-        """``records``: no longer where a replay was found to give something else."""
+        self._lock = threading.Lock()
         self._lanes: dict[int, Lane] = {}
-        self._laid = 0
-        """So many lanes were laid out."""
         self.has_lanes = self.input.sizes_known and all(
             all(isinstance(dim, int) for dim in each.shape[1:]) for each in session.get_outputs()
         )
@@ -103,8 +87,7 @@ class GpuSegment(SessionSegment):
     def lane(self, size: int, given: Any = None) -> Lane | None:
         """The memory for batches of this size; ``given``: an input that lies on the GPU already.
 
-        The first time it is laid out, and the segment's work is recorded. None where an output is found to have another
-        length than the batch.
+        The first time it is laid out. None where an output is found to have another length than the batch.
         """
         known = self._lanes.get(size)
         if known is None or (given is not None and given is not known.given):
@@ -113,13 +96,10 @@ class GpuSegment(SessionSegment):
                 self.has_lanes = False
                 return None
             self._lanes[size] = lane
-            if self.records:
-                self._record(lane)
         return self._lanes[size]
 
     def launch(self, lane: Lane, options: RunOptions) -> None:
         """Compute the outputs of a lane from its input; they are there when this returns."""
-        options.add_run_config_entry("gpu_graph_id", lane.graph if self.records else _UNRECORDED)
         self._session.run_with_iobinding(lane.binding, options)
 
     def _run(self, batch: Array, options: RunOptions) -> list[Array]:
@@ -135,7 +115,6 @@ class GpuSegment(SessionSegment):
         """A run whose outputs' shapes are not known before."""
         padding = np.zeros((padded(len(batch)) - len(batch), *batch.shape[1:]), batch.dtype)
         whole = np.concatenate([batch, padding]) if len(padding) else batch
-        options.add_run_config_entry("gpu_graph_id", _UNRECORDED)
         found: list[Array] = self._session.run(None, {self._name: whole}, options)
         return [each[: len(batch)] if each.ndim and len(each) == len(whole) else each for each in found]
 
@@ -144,63 +123,21 @@ class GpuSegment(SessionSegment):
         value = runtime().OrtValue
         given = value.ortvalue_from_numpy(staging, "cuda", CHOICE.index) if given is None else given
         options = run_options()
-        options.add_run_config_entry("gpu_graph_id", _UNRECORDED)
         blank = self._session.run(None, {self._name: staging}, options)
         found = [value.ortvalue_from_shape_and_type(each.shape, each.dtype, "cuda", CHOICE.index) for each in blank]
         binding = self._session.io_binding()
         binding.bind_ortvalue_input(self._name, given)
         for name, each in zip(self._outputs, found, strict=True):
             binding.bind_ortvalue_output(name, each)
-        self._laid += 1
-        return Lane(size, given, found, binding, staging, str(self._laid))
-
-    def _record(self, lane: Lane) -> None:
-        """Record the work at one size, unless a replay does not give what a run gives."""
-        chance = np.random.default_rng(lane.size)
-        try:
-            for _ in range(2):  # the first is recorded, the second replayed on other values
-                items = _noise(chance, self.input, lane.size)
-                options = run_options()
-                options.add_run_config_entry("gpu_graph_id", _UNRECORDED)
-                expected = self._session.run(None, {self._name: items}, options)
-                lane.fill(items)
-                self.launch(lane, run_options())
-            same = all(_alike(each.numpy(), other) for each, other in zip(lane.found, expected, strict=True))
-        except Exception as error:  # the runtime's exceptions share no base but Exception
-            log.info("a network's work is not recorded: %s", first_line(error))
-            same = False
-        self.records = same
+        return Lane(size, given, found, binding, staging)
 
 
 def gpu_segment(
     name: str, graph: bytes, options: ort.SessionOptions, wanted: Sequence[ProviderOptions]
 ) -> SessionSegment:
-    """Open a segment on the GPU, recorded where that can be; on the processor where the GPU does not take it.
+    """Open a segment on the GPU, or on the processor where the GPU does not take it.
 
     Raises as ``execution_device.opened``.
     """
-    (provider, settings), *others = wanted
-    recorded = [(provider, {**settings, "enable_cuda_graph": "1"}), *others]
-    try:
-        session = runtime().InferenceSession(graph, options, providers=recorded, enable_fallback=0)
-        segment = GpuSegment(session, records=True)
-        if segment.has_lanes and segment.lane(1) is not None and segment.records:
-            return segment
-    except Exception as error:  # the runtime's exceptions share no base but Exception
-        log.info("model %s: its work on the GPU is not recorded: %s", name, first_line(error))
     session = opened(name, graph, options, wanted)
-    return SessionSegment(session) if session.get_providers()[0] == CPU else GpuSegment(session, records=False)
-
-
-def _noise(chance: np.random.Generator, spec: TensorSpec, size: int) -> Array:
-    shape = spec.blank(size).shape
-    if np.issubdtype(spec.dtype, np.integer):
-        return chance.integers(0, 127, shape).astype(spec.dtype)
-    return chance.uniform(0, 1, shape).astype(spec.dtype)
-
-
-def _alike(one: Array, other: Array) -> bool:
-    if one.shape != other.shape:
-        return False
-    most = float(np.abs(other.astype(np.float64)).max(initial=0.0))
-    return bool(np.abs(one.astype(np.float64) - other).max(initial=0.0) <= _CLOSE * max(most, 1.0))
+    return SessionSegment(session) if session.get_providers()[0] == CPU else GpuSegment(session)

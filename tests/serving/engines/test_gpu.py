@@ -44,8 +44,7 @@ def expected() -> Array:
 
 def test_padded_batches_of_any_size_give_what_the_processor_gives(expected: Array) -> None:
     made = engine(network())
-    (segment,) = made.gpu_segments()
-    assert segment.records, "the work of a network of convolutions is recorded"
+    assert len(made.gpu_segments()) == 1
     for count in (1, 2, 3, 7, 16, 33, 40, 5, 1):
         (scores,) = made.run(0, items(40)[:count])
         np.testing.assert_allclose(scores, expected[:count], rtol=1e-3, atol=1e-4)
@@ -81,7 +80,7 @@ def test_memory_is_the_gpus_and_is_given_back() -> None:
     assert gpu_name()
 
 
-def test_a_network_whose_shapes_depend_on_the_data_is_not_recorded() -> None:
+def test_a_network_whose_shapes_depend_on_the_data_has_no_lanes() -> None:
     helper, kinds = onnx.helper, onnx.TensorProto
     given = helper.make_tensor_value_info("x", kinds.FLOAT, ["N", 4])
     found = helper.make_tensor_value_info("places", kinds.INT64, ["found", 2])
@@ -94,7 +93,7 @@ def test_a_network_whose_shapes_depend_on_the_data_is_not_recorded() -> None:
     row = np.float32([[0, 1, 0, 2]])
     for _ in range(2):
         assert segment.run(row)[0].tolist() == [[0, 1], [0, 3]]
-    assert not isinstance(segment, GpuSegment) or not segment.records or not segment.has_lanes
+    assert not isinstance(segment, GpuSegment) or not segment.has_lanes
 
 
 def test_sizes_double() -> None:
