@@ -24,8 +24,10 @@ from serving.graphs.half_precision import in_half_precision
 from tools.architectures.export import to_onnx
 from tools.architectures.registry import ARCHITECTURES
 
-SHIPS, DRAWN = ("vehicle-type-compact", "vehicle-type"), ("resnet18", "resnet50")
-"""Those that ship, and others whose weights are drawn by chance: times alone are of interest."""
+SHIPS, LARGEST = ("vehicle-type-compact", "vehicle-type"), "resnet50"
+"""Those that ship, and one whose weights are drawn by chance: times alone are of interest."""
+NETWORKS, SMALLEST, SHORTER = (*SHIPS, LARGEST), SHIPS[0], ("vehicle-type", LARGEST)
+"""Those that are run with fewer bits as well."""
 BATCHES = (1, 4, 16, 64)
 PROCESSOR_BATCHES = (1, 16)
 COMPARED = 64
@@ -35,7 +37,7 @@ Run = Callable[[Array], Array]
 
 def network_rows(quick: bool, budget_s: float) -> Iterator[Row]:
     """Network × way × size of batch."""
-    for name in SHIPS[:1] if quick else (*SHIPS, *DRAWN):
+    for name in NETWORKS[:1] if quick else NETWORKS:
         model = _model(name)
         shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim[1:]]
         items = np.random.default_rng(0).random((COMPARED, *shape), np.float32)
@@ -75,13 +77,14 @@ def device(wanted: Device) -> Iterator[None]:
 
 
 def _ways(name: str, model: onnx.ModelProto) -> dict[str, Callable[[], Run]]:
-    return {
+    ways: dict[str, Callable[[], Run]] = {
         "processor": partial(_sluice, name, model, "fp32"),
         "gpu by itself": partial(_plain, model),
         "gpu fp32": partial(_sluice, name, model, "fp32"),
-        "gpu tf32": partial(_sluice, name, model, "tf32"),
-        "gpu fp16": partial(_sluice, name, model, "fp16"),
     }
+    if name in SHORTER:
+        ways |= {"gpu tf32": partial(_sluice, name, model, "tf32"), "gpu fp16": partial(_sluice, name, model, "fp16")}
+    return ways
 
 
 def _sluice(name: str, model: onnx.ModelProto, precision: Precision) -> Run:

@@ -22,7 +22,7 @@ from serving.common.precision import Device
 CLIP = Path(pipelines.run.__file__).with_name("street.mp4")
 DETECTOR = "yolox-nano"
 COUNTS, QUICK_COUNTS = (1, 8), (1,)
-FRAMES, QUICK_FRAMES = 150, 20
+FRAMES, QUICK_FRAMES = 120, 20
 NODES = [
     {"name": "vehicles", "task": "detect", "model": DETECTOR, "labels": ["car", "bus", "truck"]},
     {"name": "type", "task": "recognise", "input": "vehicles", "model": "vehicle-type"},
@@ -41,7 +41,7 @@ def _row(device: Device, count: int, frames: int) -> Row:
     command = [sys.executable, "-m", __name__, str(count), str(frames)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
-    return {"what": "streams", "name": CLIP.name, "way": f"sluice, {device}", "size": count, **found}
+    return {"what": "streams", "name": CLIP.name, "way": device, "size": count, **found}
 
 
 def main(count: int, frames: int) -> None:

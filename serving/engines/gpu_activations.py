@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from serving.common.tensors import Array
 from serving.engines.execution_device import CHOICE, providers, runtime, used_bytes
-from serving.engines.gpu_segment import GpuSegment, Lane, padded
+from serving.engines.gpu_segment import USE, GpuSegment, Lane, padded
 from serving.engines.session import run_options, session_options
 
 if TYPE_CHECKING:
@@ -42,11 +42,10 @@ class GpuActivations:
 
     def through(self, segment: int, rows: int, options: RunOptions) -> Array:
         if not rows:
-            found: Array = self._lane(segment, self._size).found[-1].numpy()
-            return found[:0]
+            return self._lane(segment, self._size).told()[:0]
         lane = self._lane(segment, self._size)
         self._segments[segment].launch(lane, options)
-        told: Array = lane.found[-1].numpy()
+        told = lane.told()
         return told[:rows] if self._at == list(range(rows)) else told[self._at]
 
     def leave(self, segment: int, leaving: Sequence[bool], there: list[int]) -> list[int]:
@@ -79,11 +78,12 @@ class RowChoice:
         places[: len(rows)] = rows
         key = len(source.shape()), source.data_type()
         session = self._sessions.get(key) or self._sessions.setdefault(key, _gathers(*key))
-        binding = session.io_binding()
-        binding.bind_ortvalue_input("rows", source)
-        binding.bind_ortvalue_input("places", runtime().OrtValue.ortvalue_from_numpy(places, "cuda", CHOICE.index))
-        binding.bind_ortvalue_output("chosen", target)
-        session.run_with_iobinding(binding, run_options())
+        with USE:
+            binding, value = session.io_binding(), runtime().OrtValue
+            binding.bind_ortvalue_input("rows", source)
+            binding.bind_ortvalue_input("places", value.ortvalue_from_numpy(places, "cuda", CHOICE.index))
+            binding.bind_ortvalue_output("chosen", target)
+            session.run_with_iobinding(binding, run_options())
 
 
 def _gathers(axes: int, kind: str) -> Any:

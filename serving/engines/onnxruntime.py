@@ -75,9 +75,9 @@ class OnnxRuntimeEngine(SegmentChain):
         """Sizes of batch that are run before requests come."""
         if self._providers[0][0] == CPU or self._segments[0].input.shape[0] is not None:
             return (1,)
-        from serving.engines.gpu_segment import WARMED
+        from serving.engines.gpu_segment import RECORDED
 
-        return WARMED
+        return RECORDED
 
     def gpu_segments(self) -> Sequence[GpuSegment]:
         """The segments, where all of them have lanes on a GPU; none otherwise."""
