@@ -23,7 +23,7 @@ RUN pip install --no-deps .
 
 FROM build AS build-gpu
 # The two packages overwrite each other's files, so one has to go; the extras bring the libraries of CUDA 13 and cuDNN.
-RUN pip uninstall --yes onnxruntime && pip install "onnxruntime-gpu[cuda,cudnn]>=1.31,<1.32"
+RUN pip uninstall --yes onnxruntime && pip install "onnxruntime-gpu[cuda,cudnn]>=1.31,<1.32" "nvidia-ml-py>=12"
 
 FROM python:3.11.13-slim-bookworm AS base
 # A volume that is mounted at /var/lib/sluice takes over whose it is.

@@ -13,8 +13,8 @@ PAGE = """# What the papers claim, and what was measured here
 
 Made by `python -m benchmarks.claims` from the CSVs in `benchmarks/results`: our figures and the verdicts are read and
 reckoned, not typed. Each figure of ours is followed by its CSV, which `python -m benchmarks.NAME` of the same name
-makes and whose first line names the machine: two cores, no GPU. [Benchmark results](benchmarks.md) say how each was
-measured.
+makes and whose first line names the machine: two cores without a GPU, for `gpu` an NVIDIA H200. [Benchmark
+results](benchmarks.md) say how each was measured.
 
 The verdict is a rule's. A figure is *reproduced* within a tenth of the paper's, or within the share that is said;
 beyond that it is *better* or *worse*; *refuted* where nothing is left of the effect, or its opposite came out, with our

@@ -17,7 +17,7 @@ WARM_UPS, LEAST_ROUNDS = 3, 5
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of one run."""
+    """What one run took."""
 
     latency_ms: float
     p99_ms: float
@@ -52,7 +52,7 @@ def costs(run: Callable[[], object], budget_s: float) -> Costs:
 
 
 def joules_so_far() -> float | None:
-    """Of the GPU that runs networks, since its driver was loaded; None where there is none or it does not tell."""
+    """The energy of the GPU that runs networks, since its driver was loaded; None where nothing tells it."""
     uuid = gpu_uuid()
     if uuid is None:
         return None

@@ -2,5 +2,5 @@
 may cost, the cost of work, and the file in which a day's spending survives a restart.
 
 Read in this order: ``amounts``, ``prices``, ``days``, ``frequency``, ``shares``, ``terms``, ``day_budget``, ``teller``,
-``ledger``, ``node_spending``, ``energy``.
+``ledger``, ``node_spending``, ``energy``, ``gpu_power``.
 """

@@ -23,7 +23,7 @@ class GpuPower:
 
 
 def gpu_power() -> GpuPower | None:
-    """Of the GPU that runs networks; None where none does or it does not tell."""
+    """The meter of the GPU that runs networks; None where none does or it does not tell."""
     if (uuid := gpu_uuid()) is None:
         return None
     try:

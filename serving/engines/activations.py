@@ -1,4 +1,4 @@
-"""What lies between the segments of a network with exits: the rows of a batch as far as it has come."""
+"""The rows of a batch between the segments of a network with exits, as far as it has come."""
 
 from __future__ import annotations
 

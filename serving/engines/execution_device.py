@@ -49,7 +49,7 @@ class DeviceChoice:
 
     wanted: Device = "auto"
     index: int = 0
-    """Of the GPU among those that the driver tells of."""
+    """The GPU's number among those that the driver tells of."""
 
 
 CHOICE = DeviceChoice()
@@ -113,7 +113,7 @@ def max_batch() -> int:
 
 
 def gpu_name() -> str | None:
-    """Of the GPU that runs networks; None where none runs them."""
+    """The name of the GPU that runs networks; None where none runs them."""
     driver = gpu_driver() if runs_on_gpu() else None
     return None if driver is None else driver.name(CHOICE.index)
 
@@ -125,7 +125,7 @@ def gpu_uuid() -> str | None:
 
 
 def cost_s(processor_s: Callable[[], float] = time.process_time) -> float:
-    """What networks cost, in seconds so far: of the GPU, which runs one batch at a time, else of processors.
+    """The cost of networks, in seconds so far: of the GPU, which runs one batch at a time, else of processors.
 
     A processor that waits for a GPU sleeps. ``processor_s``: the processor seconds so far that count.
     """

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from serving.common.tensors import Array
 from serving.engines.execution_device import CHOICE, providers, runtime, used_bytes
-from serving.engines.gpu_segment import USE, GpuSegment, Lane, padded
+from serving.engines.gpu_segment import USE, DeviceBuffers, GpuSegment, padded
 from serving.engines.session import run_options, session_options
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class GpuActivations:
-    """The lanes of all segments, the output of each being the input of the next."""
+    """The buffers of all segments, the output of each being the input of the next."""
 
     def __init__(self, segments: Sequence[GpuSegment], warmed: Sequence[int]) -> None:
-        """``segments``: all have lanes; each is run once at the sizes ``warmed``."""
+        """``segments``: all are sized; each is run once at the sizes ``warmed``."""
         self._segments, self._rows = segments, RowChoice()
         self._size, self._at = 1, list[int]()
         """The size of the batch, and the places of the rows that have not left."""
@@ -38,31 +38,33 @@ class GpuActivations:
 
     def enter(self, batch: Array) -> None:
         self._size, self._at = padded(len(batch)), list(range(len(batch)))
-        self._lane(0, self._size).fill(batch)
+        self._buffers(0, self._size).fill(batch)
 
     def through(self, segment: int, rows: int, options: RunOptions) -> Array:
         if not rows:
-            return self._lane(segment, self._size).told()[:0]
-        lane = self._lane(segment, self._size)
-        self._segments[segment].launch(lane, options)
-        told = lane.told()
+            return self._buffers(segment, self._size).told()[:0]
+        buffers = self._buffers(segment, self._size)
+        self._segments[segment].launch(buffers, options)
+        told = buffers.told()
         return told[:rows] if self._at == list(range(rows)) else told[self._at]
 
     def leave(self, segment: int, leaving: Sequence[bool], there: list[int]) -> list[int]:
         self._at = [at for at, left in zip(self._at, leaving, strict=True) if not left]
         if self._at and (size := padded(len(self._at))) < self._size:
-            self._rows.copy(self._lane(segment, self._size).found[0], self._at, self._lane(segment, size).found[0])
+            self._rows.copy(
+                self._buffers(segment, self._size).found[0], self._at, self._buffers(segment, size).found[0]
+            )
             self._size, self._at = size, list(range(len(self._at)))
         return [row for row, left in zip(there, leaving, strict=True) if not left]
 
     def memory_bytes(self) -> int:
         return self._memory_bytes
 
-    def _lane(self, segment: int, size: int) -> Lane:
-        given = self._lane(segment - 1, size).found[0] if segment else None
-        lane = self._segments[segment].lane(size, given)
-        assert lane is not None, "its shapes follow from the size of the batch"
-        return lane
+    def _buffers(self, segment: int, size: int) -> DeviceBuffers:
+        given = self._buffers(segment - 1, size).found[0] if segment else None
+        buffers = self._segments[segment].buffers(size, given)
+        assert buffers is not None, "its shapes follow from the size of the batch"
+        return buffers
 
 
 class RowChoice:

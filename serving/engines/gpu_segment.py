@@ -25,6 +25,7 @@ from serving.common.tensors import Array, TensorSpec
 from serving.engines.execution_device import CHOICE, CPU, ProviderOptions, opened, runtime
 from serving.engines.network import interruptible
 from serving.engines.session import BoundRun, SessionSegment, run_options, terminate
+from serving.errors import SluiceError
 
 if TYPE_CHECKING:
     import onnxruntime as ort
@@ -37,7 +38,7 @@ STEP = 4
 RECORDED = (1, STEP, STEP**2)
 """Sizes that are run and recorded when a network is loaded; larger ones come late, if at all."""
 USE = threading.RLock()
-"""Held by whoever asks the GPU for something."""
+"""A thread holds it while it asks the GPU for something."""
 _CLOSE = 1e-3
 """A replay gives what a run gives but for rounding, as a share of the largest value."""
 
@@ -55,7 +56,7 @@ def padded(count: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class DeviceBuffers:
     """The memory on the GPU that a segment works on at one size of batch, and the session that does."""
 
     size: int
@@ -91,8 +92,9 @@ class GpuSegment(SessionSegment):
         super().__init__(opens())
         self._opens, self.records = opens, records
         """``records``: no longer where a replay was found to give something else."""
-        self._lanes: dict[int, Lane] = {}
-        self.has_lanes = self.input.sizes_known and all(
+        self._buffers: dict[int, DeviceBuffers] = {}
+        self._laying = threading.Lock()
+        self.is_sized = self.input.sizes_known and all(
             all(isinstance(dim, int) for dim in each.shape[1:]) for each in self._session.get_outputs()
         )
         """Whether the shapes of all that it works on follow from the size of the batch."""
@@ -112,38 +114,41 @@ class GpuSegment(SessionSegment):
 
         return run
 
-    def lane(self, size: int, given: Any = None) -> Lane | None:
+    def buffers(self, size: int, given: Any = None) -> DeviceBuffers | None:
         """The memory for batches of this size; ``given``: an input that lies on the GPU already.
 
         The first time it is laid out, and what is to be recorded is. None where an output is found to have another
         length than the batch.
         """
-        known = self._lanes.get(size)
+        known = self._buffers.get(size)
         if known is None or (given is not None and given is not known.given):
-            lane = self._laid_out(size, given)
-            if any(each.shape()[:1] != [size] for each in lane.found):
-                self.has_lanes = False
+            buffers = self._laid_out(size, given)
+            if any(each.shape()[:1] != [size] for each in buffers.found):
+                self.is_sized = False
                 return None
-            self._lanes[size] = lane
+            self._buffers[size] = buffers
             if self._is_recorded(size):
-                self._record(lane)
-        return self._lanes[size]
+                self._record(buffers)
+        return self._buffers[size]
 
-    def launch(self, lane: Lane, options: RunOptions) -> None:
-        """Compute the outputs of a lane from its input; they are there when this returns."""
-        if not self._is_recorded(lane.size):
+    def launch(self, buffers: DeviceBuffers, options: RunOptions) -> None:
+        """Compute the outputs in some buffers from the input there; they are there when this returns."""
+        if not self._is_recorded(buffers.size):
             _forgo_recording(options)
+        elif options.terminate:  # a replay does not ask
+            raise SluiceError("it was ended")
         with USE:
-            lane.session.run_with_iobinding(lane.binding, options)
+            buffers.session.run_with_iobinding(buffers.binding, options)
 
     def _run(self, batch: Array, options: RunOptions) -> list[Array]:
+        with self._laying:
+            buffers = self.buffers(padded(len(batch))) if self.is_sized else None
         with USE:
-            lane = self.lane(padded(len(batch))) if self.has_lanes else None
-            if lane is None:
+            if buffers is None:
                 return self._unlaid(batch, options)
-            lane.fill(batch)
-            self.launch(lane, options)
-            return [lane.told(output)[: len(batch)] for output in range(len(lane.found))]
+            buffers.fill(batch)
+            self.launch(buffers, options)
+            return [buffers.told(output)[: len(batch)] for output in range(len(buffers.found))]
 
     def _unlaid(self, batch: Array, options: RunOptions) -> list[Array]:
         """A run whose outputs' shapes are not known before."""
@@ -153,13 +158,13 @@ class GpuSegment(SessionSegment):
         found: list[Array] = self._session.run(None, {self._name: whole}, options)
         return [each[: len(batch)] if each.ndim and len(each) == len(whole) else each for each in found]
 
-    def _laid_out(self, size: int, given: Any) -> Lane:
+    def _laid_out(self, size: int, given: Any) -> DeviceBuffers:
         value, staging = runtime().OrtValue, self.input.blank(size)
-        known = self._lanes.get(size)
+        known = self._buffers.get(size)
         if known is not None:  # what it recorded worked on other memory
             session = self._opens() if self._is_recorded(size) else known.session
         else:
-            session = self._opens() if self._lanes and self._is_recorded(size) else self._session
+            session = self._opens() if self._buffers and self._is_recorded(size) else self._session
         blank = self._unrecorded(session, staging)
         given = value.ortvalue_from_numpy(staging, "cuda", CHOICE.index) if given is None else given
         found = [value.ortvalue_from_shape_and_type(each.shape, each.dtype, "cuda", CHOICE.index) for each in blank]
@@ -167,22 +172,22 @@ class GpuSegment(SessionSegment):
         binding.bind_ortvalue_input(self._name, given)
         for name, each in zip(self._outputs, found, strict=True):
             binding.bind_ortvalue_output(name, each)
-        return Lane(size, session, given, found, binding, staging)
+        return DeviceBuffers(size, session, given, found, binding, staging)
 
     def _is_recorded(self, size: int) -> bool:
         return self.records and size in RECORDED
 
-    def _record(self, lane: Lane) -> None:
+    def _record(self, buffers: DeviceBuffers) -> None:
         """Record the work at one size, unless a replay does not give what a run gives."""
-        chance = np.random.default_rng(lane.size)
+        chance = np.random.default_rng(buffers.size)
         try:
             with USE:
-                self.launch(lane, run_options())
-                items = _noise(chance, self.input, lane.size)
-                lane.fill(items)
-                self.launch(lane, run_options())
-                expected = self._unrecorded(lane.session, items)
-                found = [lane.told(output) for output in range(len(lane.found))]
+                self.launch(buffers, run_options())
+                items = _noise(chance, self.input, buffers.size)
+                buffers.fill(items)
+                self.launch(buffers, run_options())
+                expected = self._unrecorded(buffers.session, items)
+                found = [buffers.told(output) for output in range(len(buffers.found))]
         except Exception as error:  # the runtime's exceptions share no base but Exception
             log.info("a network's work on the GPU is not recorded: %s", first_line(error))
             self.records = False
@@ -208,7 +213,7 @@ def gpu_segment(
     try:
         opens = partial(runtime().InferenceSession, graph, options, providers=recording, enable_fallback=0)
         segment = GpuSegment(opens, records=True)
-        if segment.has_lanes and segment.lane(1) is not None and segment.records:
+        if segment.is_sized and segment.buffers(1) is not None and segment.records:
             return segment
     except Exception as error:  # the runtime's exceptions share no base but Exception
         log.info("model %s: its work on the GPU is not recorded: %s", name, first_line(error))

@@ -80,12 +80,12 @@ class OnnxRuntimeEngine(SegmentChain):
         return RECORDED
 
     def gpu_segments(self) -> Sequence[GpuSegment]:
-        """The segments, where all of them have lanes on a GPU; none otherwise."""
+        """The segments, where all run on a GPU and are sized; none otherwise."""
         if self._providers[0][0] == CPU:
             return ()
         from serving.engines.gpu_segment import GpuSegment
 
-        found = [each for each in self._segments if isinstance(each, GpuSegment) and each.has_lanes]
+        found = [each for each in self._segments if isinstance(each, GpuSegment) and each.is_sized]
         return found if len(found) == len(self._segments) else ()
 
     @contextmanager

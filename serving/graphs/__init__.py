@@ -2,5 +2,5 @@
 no engine and no PyTorch.
 
 Read in this order: ``dataflow``, ``shapes``, ``cut_points``, ``segments``, ``taps``, ``digest``, ``prefix``,
-``fold``, ``quantise``, ``surgery``.
+``fold``, ``half_precision``, ``quantise``, ``surgery``.
 """

@@ -38,7 +38,7 @@ class FootprintRequest(msgspec.Struct, frozen=True):
     threads: int
     batch: int
     device: Device
-    """What may run it."""
+    """The device that may run it."""
     gpu: int
     """Index of the GPU."""
 

@@ -1,4 +1,4 @@
-"""What a network, its parts and its cuts cost for one look on one thread, measured here and now.
+"""The cost of a network, of its parts and of its cuts, for one look on one thread, measured here and now.
 
 In processor seconds, on a GPU in seconds of that.
 """

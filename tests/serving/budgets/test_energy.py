@@ -1,10 +1,14 @@
 """Energy as the kernel tells it."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from serving.budgets import gpu_power as gpu
 from serving.budgets.energy import processor_energy
+from serving.budgets.gpu_power import gpu_power
 
 
 def counter(powercap: Path, zone: str, name: str, microjoules: int) -> Path:
@@ -43,3 +47,42 @@ def test_a_machine_that_tells_nothing_has_no_meter(tmp_path: Path, content: str 
         counter(tmp_path, "intel-rapl:0", "package-0", 0).write_text(content)
     assert processor_energy(tmp_path, stat(tmp_path / "stat", 1)) is None
     assert processor_energy(tmp_path / "nothing", tmp_path / "nothing") is None
+
+
+class NVMLError(Exception):
+    """The library's."""
+
+
+def library(milliwatts: int | None, known: str = "GPU-1") -> SimpleNamespace:
+    """Stands for ``pynvml``."""
+
+    def handle(uuid: str) -> str:
+        if uuid != known:
+            raise NVMLError("not found")
+        return uuid
+
+    def power(_: str) -> int:
+        if milliwatts is None:
+            raise NVMLError("not supported")
+        return milliwatts
+
+    return SimpleNamespace(
+        NVMLError=NVMLError, nvmlInit=lambda: None, nvmlDeviceGetHandleByUUID=handle, nvmlDeviceGetPowerUsage=power
+    )
+
+
+def test_a_second_of_a_gpu_is_what_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "gpu_uuid", lambda: "GPU-1")
+    monkeypatch.setitem(sys.modules, "pynvml", library(77_437))
+    meter = gpu_power()
+    assert meter is not None
+    assert meter.joules_per_s() == 77.437
+
+
+@pytest.mark.parametrize("found", [None, library(None), library(5, known="GPU-2")], ids=["absent", "silent", "other"])
+def test_a_gpu_that_tells_nothing_has_no_meter(found: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "gpu_uuid", lambda: "GPU-1")
+    monkeypatch.setitem(sys.modules, "pynvml", found)  # None: it is not installed
+    assert gpu_power() is None
+    monkeypatch.setattr(gpu, "gpu_uuid", lambda: None)
+    assert gpu_power() is None
