@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import AuditState, Phase, Rule
+
+log = logging.getLogger(__name__)
 
 DECLINED: Mapping[Phase, str] = {
     "shadow": "it has yet to prove itself on this stream",
@@ -36,12 +39,18 @@ class StreamAudits:
         for key, state in states.items():
             self._open(key, state)
 
-    def changes(self) -> Iterator[tuple[str, Audit]]:
-        """Return the audits whose phase has changed since the last call."""
+    def changes(self, where: str) -> Iterator[tuple[str, Audit]]:
+        """The audits whose phase has changed since the last call; each is logged, for the place ``where``."""
         for key, audit in self.opened.items():
-            if self._announced[key] != audit.phase:
-                self._announced[key] = audit.phase
-                yield key, audit
+            if self._announced[key] == audit.phase:
+                continue
+            self._announced[key] = audit.phase
+            if audit.phase == "off":
+                log.warning("%s: the oracle answers: %s %s", where, key, audit.state.last_switch_offs[-1].reason)
+            elif audit.phase == "trusted":
+                audits, low = audit.estimate().audits, audit.estimate().sequential.low
+                log.info("%s: %s answers: %d audits show at least %.3f", where, key, audits, low)
+            yield key, audit
 
     def _open(self, key: str, state: AuditState | None) -> Audit:
         audit = self.opened[key] = Audit(self._rules.get(key, self._rule), state)

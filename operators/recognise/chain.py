@@ -272,16 +272,10 @@ class Chain:
             specialised.of(stream.name).audited(outcome.number, outcome.agrees)
 
     def _announce(self, stream: NodeStream) -> None:
-        """Log each audit that has changed its phase, once."""
-        for key, audit in stream.audits.changes():
-            where = self._where(stream.name)
-            if audit.phase == "off":
-                log.warning("%s: the oracle answers: %s %s", where, key, audit.state.last_switch_offs[-1].reason)
-                if key in self._kinds and self._streams.is_here(stream.name, stream):
-                    self._kinds[key].of(stream.name).barred()
-            elif audit.phase == "trusted":
-                audits, low = audit.estimate().audits, audit.estimate().sequential.low
-                log.info("%s: %s answers: %d audits show at least %.3f", where, key, audits, low)
+        """Tell of each audit that has changed its phase, once."""
+        for key, audit in stream.audits.changes(self._where(stream.name)):
+            if audit.phase == "off" and key in self._kinds and self._streams.is_here(stream.name, stream):
+                self._kinds[key].of(stream.name).barred()
             self._listeners.changed(stream.name)
 
     def _note_standing(self, stream: NodeStream) -> None:

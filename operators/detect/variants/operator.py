@@ -149,14 +149,8 @@ class DetectVariants:
         return "" if self._terms.budget.may_spend(self._terms.cost_s(self._oracle)) else UNPAID
 
     def _announce(self, stream: AuditedStream) -> None:
-        """Log each audit that has changed its phase, once."""
-        for key, audit in stream.audits.changes():
-            where = self._where(stream.name)
-            if audit.phase == "off":
-                log.warning("%s: the oracle answers: %s %s", where, key, audit.state.last_switch_offs[-1].reason)
-            elif audit.phase == "trusted":
-                found = audit.estimate()
-                log.info("%s: %s answers: %d audits show at least %.3f", where, key, found.audits, found.sequential.low)
+        """Tell of each audit that has changed its phase, once."""
+        for _ in stream.audits.changes(self._where(stream.name)):
             self._terms.changed(stream.name)
 
     def _plans(self, stream: AuditedStream) -> list[NodePlan]:
