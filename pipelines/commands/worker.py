@@ -104,9 +104,6 @@ def command(
     topics = at.topics(wanted.query.publish.topics)
     name = group_name(files, group)
     # Engines and Faust, which a wrong query need not wait for.
-    from operators.transports.faust_import import import_faust
-
-    import_faust()
     from pipelines.process.heap import few_arenas
     from pipelines.worker.process import work
     from pipelines.worker.worker import WorkerConfig
