@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,8 +29,6 @@ from serving.errors import BudgetSpent, SluiceError, TooLate
 
 if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse
-
-log = logging.getLogger(__name__)
 
 TOGETHER = 16
 """Looks of a stream that are taken at once, as samples and to tune exits: one alone takes several times as long."""

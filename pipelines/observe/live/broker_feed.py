@@ -6,7 +6,6 @@ Frames are read only while the page is open.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -24,8 +23,6 @@ from pipelines.observe.forward.sink import read_event
 from pipelines.observe.live.page import Page
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-
-log = logging.getLogger(__name__)
 
 LOOK_S = 0.5
 """How soon it is noticed that somebody opens the page, or that the last one leaves."""
