@@ -13,7 +13,6 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from operators.wire import schema
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Array, Image
 from serving.common.threads import ThreadTime, in_thread
@@ -21,7 +20,7 @@ from serving.engines.exits import RowPolicy
 from serving.errors import BackendDown, ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.preprocess import Placement, Scalable, batch
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.variant import placed
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
@@ -29,7 +28,7 @@ from serving.loading.rectangles import Rectangles
 from serving.scheduling.device import DeviceStats
 from serving.scheduling.estimates import ProcessorMeter
 from serving.scheduling.limits import NetworkBounds
-from serving.scheduling.requests import Request, Urgency
+from serving.scheduling.requests import PriceAt, Request, Urgency, free
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
 from serving.variants.profiles import fingerprint

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.row_passage import RowPassage
 from serving.graphs.surgery.sizes import Size
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 
 Places = tuple[int, ...]
 """Which of the cuts have exits that are asked."""

@@ -8,9 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from operators.inference import Inference, InferenceAround
-from serving.budgets.prices import PriceAt, free
 from serving.engines.exits import RowPolicy
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 
 NEWEST = 200
 """Looks over which the seconds of one are averaged, about."""

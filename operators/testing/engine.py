@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.row_passage import RowPassage
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 
 Answer = Callable[[NDArray[Any]], list[NDArray[Any]]]
 

@@ -13,13 +13,13 @@ from operators.inference import Inference, InferenceAround
 from pipelines.assembly.planners import Measures
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.node_spending import NodeSpending
-from serving.budgets.prices import CallWork, PriceAt, free
+from serving.budgets.prices import CallWork
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import Clock
 from serving.common.tensors import Array
 from serving.common.wire_use import WireUse, counting
 from serving.engines.exits import RowPolicy
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.timings import VariantFigures
 
 NEWEST = 0.2

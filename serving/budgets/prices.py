@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 JOULES_PER_WH = 3600.0
 BYTES_PER_GIB = 1024.0**3
-PriceAt = Callable[[str], float]
-"""The price of a request at a place, by the name of a model there; infinite: it is not paid for."""
-
-
-def free(name: str) -> float:
-    """A ``PriceAt`` where nobody pays."""
-    return 0.0
 
 
 class CallWork(NamedTuple):

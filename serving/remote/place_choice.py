@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
-from serving.budgets.prices import PriceAt, free
 from serving.common.retrying import Backoff
+from serving.scheduling.requests import PriceAt, free
 
 NEWEST = 0.2
 """Share of the newest request in the mean of the place that is taken."""

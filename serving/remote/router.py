@@ -9,7 +9,6 @@ from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
@@ -20,7 +19,7 @@ from serving.graphs.surgery.sizes import Size
 from serving.remote.client.backend_client import BackendClient, load_or_wait
 from serving.remote.endpoint.terms import is_endpoint
 from serving.remote.place_choice import PlaceChoice
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.timings import VariantFigures
 from serving.variants.variant import ANYWHERE, ON, placed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from serving.common.tensors import Array
@@ -33,6 +33,13 @@ class Urgency:
 
 
 BACKGROUND = Urgency(math.inf, background=True)
+PriceAt = Callable[[str], float]
+"""The price of a request at a place, by the name of a model there; infinite: it is not paid for."""
+
+
+def free(name: str) -> float:
+    """A ``PriceAt`` where nobody pays."""
+    return 0.0
 
 
 Answer = list[list[Array]] | SluiceError

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 from serving.backend import Backend
-from serving.budgets.prices import PriceAt, free
 from serving.catalogue.cards import ModelCard
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
@@ -15,7 +14,7 @@ from serving.engines.exits import RowPolicy
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.remote.endpoint.vision_models import VisionModels
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.timings import VariantFigures
 
 

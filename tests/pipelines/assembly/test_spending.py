@@ -22,11 +22,11 @@ from serving.budgets.day_budget import DayBudget
 from serving.budgets.days import DayRule
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.ledger import FileLedger
-from serving.budgets.prices import PriceAt, Prices, free
+from serving.budgets.prices import Prices
 from serving.budgets.terms import BudgetReport, BudgetTerms
 from serving.common.wire_use import called, counting
 from serving.errors import BadInput, BudgetSpent, ModelError
-from serving.scheduling.requests import Urgency
+from serving.scheduling.requests import PriceAt, Urgency, free
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.serving.budgets.memory_ledger import MemoryLedger
 
