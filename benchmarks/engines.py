@@ -28,11 +28,13 @@ from benchmarks.engines_parts.cases import Case, cases
 from benchmarks.engines_parts.contest import BATCHES, EAGER, REFERENCE, Result, Way, contest, device
 from benchmarks.engines_parts.overlap import head_overlap
 from benchmarks.harness import Outcome, Row, run
-from serving.common.precision import PRECISIONS
+from serving.common.precision import Precision
 from serving.common.threads import usable_cores
 from serving.variants.profiles import fingerprint
 
 BUDGET_S, QUICK_BUDGET_S = 16.0, 2.0
+COMPARED: tuple[Precision, ...] = ("fp32", "bf16", "int8")
+"""Precisions of processors."""
 OVERLAP_ROUNDS, QUICK_OVERLAP_ROUNDS = 200, 20
 
 
@@ -75,10 +77,10 @@ def headline(rows: Sequence[Row]) -> dict[str, float | None]:
         "default_over_best": _mean(row["over_best_at_precision"] for row in default),
         "default_over_best_at_worst": max(row["over_best_at_precision"] for row in default),
     }
-    for precision in PRECISIONS:
+    for precision in COMPARED:
         best = [row for row in rows if row["precision"] == precision and row["over_best_at_precision"] == 1.0]
         figures[f"speedup_{precision}"] = _mean(row["speedup_over_eager"] for row in best)
-    for precision in PRECISIONS[1:]:
+    for precision in COMPARED[1:]:
         known = [row["agreement"] for row in rows if row["precision"] == precision and row["agreement"] is not None]
         figures[f"agreement_{precision}"] = min(known, default=None)
     return figures
