@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from operators.wire.fleet import MOST_SESSIONS
@@ -17,6 +17,8 @@ LEAST = 0.01
 """A rate below is none, items per second."""
 OTHERS = 1.2
 """Backends are asked by others where so many times more comes than workers tell."""
+MOST_MEMORY = 2
+"""A model is not planned with more than so many times the memory that the median of backends tells."""
 WITNESSES = 5
 """Backends whose measurements of a model are kept: the median counts, so that no single one decides."""
 Key = tuple[str, float, int]
@@ -131,7 +133,8 @@ class FleetView:
         found: defaultdict[str, dict[str, BatchProfile]] = defaultdict(dict)
         for (model, device), told in self._profiles.items():
             ranked = sorted(told.values(), key=lambda each: each.times[-1].ms / each.times[-1].batch)
-            found[model][device] = as_profile(ranked[len(ranked) // 2], self._factor(model, device))
+            profile = as_profile(ranked[len(ranked) // 2], self._factor(model, device))
+            found[model][device] = replace(profile, memory_bytes=_memory([each.memory_bytes for each in told.values()]))
         return dict(found)
 
     def prefixes(self) -> dict[str, dict[str, float]]:
@@ -177,6 +180,15 @@ class FleetView:
 
     def _is_gone(self, heard: HeardProcess, now_s: float) -> bool:
         return heard.load.leaving or now_s - heard.at_s > self.bounds.silent_s
+
+
+def _memory(told: Sequence[int]) -> int:
+    """The most that a backend tells, for one that had memory lying free has measured too little; no single one decides.
+
+    >>> _memory([4, 9, 5]), _memory([4, 900, 5]), _memory([7])
+    (9, 10, 7)
+    """
+    return min(max(told), MOST_MEMORY * sorted(told)[len(told) // 2])
 
 
 def as_profile(told: TimedModel, factor: float = 1.0) -> BatchProfile:

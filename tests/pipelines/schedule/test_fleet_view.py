@@ -51,6 +51,16 @@ def test_no_single_backend_decides_what_a_model_costs() -> None:
     assert view.profiles().keys() == {"cars"}
 
 
+def test_the_memory_of_a_model_is_the_most_that_backends_tell_and_no_single_one_decides() -> None:
+    """One that had memory lying free when it loaded a network has measured too little."""
+    view = FleetView()
+    for number, memory in enumerate((450, 970, 500)):
+        view.hear(told(f"b{number}", kind="backend", profiles=[timed("cars", memory=memory)]), 0.0)
+    assert view.profiles()["cars"]["cpu"].memory_bytes == 970
+    view.hear(told("b2", kind="backend", profiles=[timed("cars", memory=1 << 50)]), 1.0)
+    assert view.profiles()["cars"]["cpu"].memory_bytes == 2 * 970
+
+
 def test_what_most_backends_take_longer_for_is_planned_with_that() -> None:
     view = FleetView()
     for name, state, ratio in (("b0", "interfered", 2.0), ("b1", "active", 1.1), ("b2", "interfered", 3.0)):
