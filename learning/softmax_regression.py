@@ -19,12 +19,20 @@ FLAT, GAIN = 1e-3, 2e-6
 
 
 def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: int) -> tuple[Rows, Rows]:
-    """Weights (D × outputs) and bias (outputs) that say of N × D features which target 0 … ``outputs`` − 1 they are.
+    """Weights (D × outputs) and bias (outputs) that say of N × D features which target 0 … ``outputs`` − 1 they are."""
+    truth = np.zeros((len(features), outputs), np.float32)
+    truth[np.arange(len(features)), targets] = 1
+    return fit_shares(features, truth, row_weights)
+
+
+def fit_shares(features: Rows, truth: Rows, row_weights: Rows) -> tuple[Rows, Rows]:
+    """The same of targets that are known by their probabilities, N × outputs that sum to 1.
 
     Features are standardised first; weights and bias are for features as they are.
     """
     shares, mean, scale = standardised(features, row_weights)
-    weights, bias = _minimised((features - mean) * scale, targets, shares, outputs)
+    # A row for each output: reducing few long rows takes a tenth of what reducing many short ones takes.
+    weights, bias = _minimised((features - mean) * scale, np.ascontiguousarray(truth.T, np.float32), shares[:, 0])
     weights = weights * scale[:, None]
     return weights, bias - mean @ weights
 
@@ -39,13 +47,10 @@ def standardised(features: Rows, row_weights: Rows) -> tuple[Rows, Rows, Rows]:
     return shares, mean, np.where(spread > least, 1 / np.maximum(spread, least), 0).astype(np.float32)
 
 
-def _minimised(rows: Rows, targets: NDArray[np.intp], shares: Rows, outputs: int) -> tuple[Rows, Rows]:
+def _minimised(rows: Rows, truth: Rows, share: Rows) -> tuple[Rows, Rows]:
     from scipy.optimize import minimize  # nobody but who trains waits for it
 
-    # A row for each output: reducing few long rows takes a tenth of what reducing many short ones takes.
-    truth = np.zeros((outputs, len(rows)), np.float32)
-    truth[targets, np.arange(len(rows))] = 1
-    dims, share = rows.shape[1], shares[:, 0]
+    dims, outputs = rows.shape[1], len(truth)
 
     def loss(flat: Vector) -> tuple[float, Vector]:
         table = flat.reshape(dims + 1, outputs).astype(np.float32)

@@ -70,7 +70,7 @@ class ExitCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ArtefactCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The purpose of an artefact, and its expected figures."""
 
-    schema: Literal["sluice.exits/1"]
+    schema: Literal["sluice.exits/2"]
     model: Name
     """The network's name, or that of a variant."""
     model_identity: Digest

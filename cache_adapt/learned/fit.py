@@ -1,5 +1,8 @@
 """Trains exits on samples: at every cut a softmax regression says the end's words, a ridge its probabilities.
 
+Words are taught as probabilities (after Hinton et al., 2015): a look that was nearly named, or hardly, teaches less
+than one that was clear.
+
 One exit for each cut, of words of one stream, is enough: hidden layers answered no more, and pictures of other streams
 brought nothing. A fit takes .02 s of processor time with 150 samples and .1 s with 2,400.
 """
@@ -38,13 +41,14 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
     taught = rows.of(np.isin(rows.words, seen))
     exits = tuple(_exit(spec, cut, tap, taught, seen) for cut, tap in zip(spec.cuts, taught.taps, strict=True))
     cards = tuple(ExitCard.of(each) for each in exits)
-    return ExitArtefact(ArtefactCard("sluice.exits/1", model, identity, spec.vocabulary, len(rows), cards), exits)
+    return ExitArtefact(ArtefactCard("sluice.exits/2", model, identity, spec.vocabulary, len(rows), cards), exits)
 
 
 def _exit(spec: ExitsSpec, cut: ExitCut, tap: Values, rows: ExitRows, seen: tuple[int, ...]) -> LearnedExit:
     if cut.values > MOST_VALUES:
         raise ModelError(f"the tap at {cut.tensor!r} has too many values to be read")
-    layer = softmax_regression.fit(tap, np.searchsorted(seen, rows.words), rows.weights, len(seen))
+    truth = spec.vocabulary.leanings(rows.shares, rows.words)[:, list(seen)]
+    layer = softmax_regression.fit_shares(tap, truth / truth.sum(axis=1, keepdims=True), rows.weights)
     return LearnedExit(cut.tensor, cut.grid, spec.vocabulary, seen, layer, soft_map(tap, rows.shares, rows.weights))
 
 

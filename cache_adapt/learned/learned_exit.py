@@ -25,6 +25,11 @@ Layer = tuple[Values, Values]
 """Weights and bias."""
 
 
+WRONG = 0.3
+"""Weight of a wrong word beside that of a name that is lost: names bind thresholds before wrong words do, so that an
+exit which says a name may be less sure of it than one that says none."""
+
+
 class ExitLook(NamedTuple):
     """An exit's answers for N items."""
 
@@ -120,8 +125,12 @@ class LearnedExit:
         return shares
 
     def errors(self, predicted: Shares) -> NDArray[np.float32]:
-        """The error score of each of N probabilities of words."""
-        found: NDArray[np.float32] = 1 - predicted.max(axis=1)
+        """The error score of each of N probabilities of words: how probably a name is lost, and the word is wrong."""
+        wrong: NDArray[np.float32] = 1 - predicted.max(axis=1)
+        unnamed = predicted[:, self._numbers == self.vocabulary.unknown].sum(axis=1)
+        says_name = self._numbers[predicted.argmax(axis=1)] != self.vocabulary.unknown
+        lost = np.where(says_name, np.maximum(wrong - unnamed, 0), wrong)
+        found: NDArray[np.float32] = (lost + WRONG * wrong) / (1 + WRONG)
         return found
 
     @cached_property

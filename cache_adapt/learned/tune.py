@@ -31,8 +31,9 @@ AIM, NAMES = 0.5, 0.5
 
 An audit has to prove the first: that takes 200 to 350 audits at half of what is allowed, and fails at .65 of it.
 """
-STEPS = 50
-"""Thresholds are raised by so many parts of the inputs in the end, and by quarters of these."""
+STEPS, LEAPS = 50, (64, 32, 16, 8, 4, 1)
+"""Thresholds are raised by such parts of the inputs in the end, and by so many quarters of them: small ones may break
+a promise that larger ones keep, where words with few errors come after others."""
 MOST_REPEATS = 32
 """A row of a large weight counts as so many at most where thresholds are sought; the bounds take its whole weight."""
 INPUTS = 10_000
@@ -144,13 +145,13 @@ def _climbed(heard: Heard, leaving: Sequence[float], agreement: float) -> Iterat
 def _raised(best: Thresholds, heard: Heard, leaving: Sequence[float], wanted: _Promises) -> Thresholds:
     """Raise one threshold at a time, as long as that saves and the promises are kept: the climb knows one of them."""
     levels, latency = np.sort(heard.errors, axis=1), np.array(leaving)
-    step = max(levels.shape[1] // STEPS, 4)
+    quarter = max(levels.shape[1] // STEPS, 4) // 4
 
     def cost(thresholds: Thresholds) -> float:
         return float(heard.weights @ latency[heard.chain(thresholds).place])
 
     while True:
-        tried = [_with(best, exit_, levels[exit_], by) for exit_ in range(len(best)) for by in (step, step // 4)]
+        tried = [_with(best, exit_, levels[exit_], by * quarter) for exit_ in range(len(best)) for by in LEAPS]
         cheaper = [each for each in tried if cost(each) < cost(best) and wanted.kept(heard, each)]
         if not cheaper:
             return best

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from learning.softmax_regression import PENALTY, fit
+from learning.softmax_regression import PENALTY, fit, fit_shares
 from serving.common.tensors import softmax
 from tests.learning.stores import samples
 
@@ -42,6 +42,14 @@ def test_features_that_are_nearly_one_are_followed_in_few_steps() -> None:
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     theirs = LogisticRegression(C=1 / (PENALTY / 2 * 400), tol=1e-6, max_iter=500).fit(standard, labels)
     np.testing.assert_allclose(ours, theirs.predict_proba(standard), atol=0.08)
+
+
+def test_targets_may_be_known_by_their_probabilities() -> None:
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(4000, 1)).astype(np.float32)
+    first = 1 / (1 + np.exp(-features))
+    found = probabilities(features, *fit_shares(features, np.hstack([first, 1 - first]), np.ones(4000, np.float32)))
+    np.testing.assert_allclose(found[:, :1], first, atol=0.05)
 
 
 def test_rows_count_by_their_weights() -> None:

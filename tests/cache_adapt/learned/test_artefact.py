@@ -40,7 +40,7 @@ def changed(**fields: object) -> bytes:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"schema": "sluice.exits/2"},
+        {"schema": "sluice.exits/1"},
         {"vocabulary": {"labels": 3, "least_confidence": 0.6}},
         {"vocabulary": {"labels": 10**9, "least_confidence": 0.6}},
         {"model_identity": "no"},

@@ -34,6 +34,20 @@ def test_unknown_is_learnt_as_a_word_and_a_label_without_a_name_is_none():
     assert (said[unknown] == WORDS.unknown).mean() > 0.75
 
 
+def test_what_was_nearly_named_teaches_less_than_what_was_clear():
+    words, tap = Vocabulary(2, 0.7), np.tile([[1], [-1]], (200, 1)).astype(np.float32)
+    spec = ExitsSpec((ExitCut("plain", (1, 1, 1), 0.5),), words, 0.9)
+
+    def surest(named: float, unnamed: float) -> float:
+        share = np.where(tap[:, 0] > 0, named, unnamed).astype(np.float32)
+        shares = np.stack([share, 1 - share], axis=1)
+        (known,) = fit("vehicle", SHA, spec, ExitRows([tap], shares, words.of(shares), np.ones(400, np.float32))).exits
+        return float(known.probabilities(tap).max())
+
+    assert surest(1.0, 0.5) > 0.85
+    assert surest(0.73, 0.67) < 0.65, "though the tap tells all words apart"
+
+
 def test_an_answer_tells_the_ends_probabilities():
     artefact, later = fit("vehicle", SHA, SPEC, samples(noises=(2, 1))), samples(2000, 1, noises=(2, 1))
     found = artefact.exits[1].at(1.0).look(later.taps[1])

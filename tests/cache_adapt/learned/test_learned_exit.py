@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -38,6 +41,20 @@ def test_whatever_it_reads_an_answer_says_its_word(features):
     said = exit_.words(features)
     assert WORDS.of(found.distribution[found.hit]).tolist() == said.words[found.hit].tolist()
     assert np.isfinite(found.distribution).all()
+
+
+def test_a_name_may_be_less_sure_than_an_answer_that_loses_one():
+    exit_ = replace(EXIT, seen=(0, 1, WORDS.unknown))
+    predicted = np.array([[0.2, 0, 0.8], [0.8, 0, 0.2], [0.8, 0.2, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    no_name, perhaps_none, perhaps_another, *sure = exit_.errors(predicted).tolist()
+    assert perhaps_none < 0.5 * no_name
+    assert perhaps_another == no_name == pytest.approx(0.2)
+    assert sure == [0, 0]
+
+
+def test_where_all_is_named_the_error_is_that_of_the_word():
+    exit_ = replace(EXIT, seen=(0, 1))
+    assert exit_.errors(np.array([[0.7, 0.3], [0.4, 0.6]], np.float32)).tolist() == pytest.approx([0.3, 0.4])
 
 
 def test_what_is_no_number_is_never_sure():

@@ -30,6 +30,32 @@ def test_whatever_the_numbers_are_they_come_to_say_the_word(labels, least, namel
     assert ((found >= 0) & (found <= 1)).all()
 
 
+@given(
+    labels=st.integers(2, 5),
+    least=st.floats(0, 1),
+    nameless=st.sets(st.integers(0, 4), max_size=2),
+    shares=arrays(np.float32, (3, 5), elements=st.floats(0, 1, width=32)),
+)
+def test_leanings_are_probabilities_whose_word_is_the_one_that_was_said(labels, least, nameless, shares):
+    words = Vocabulary(labels, least, tuple(sorted(each for each in nameless if each < labels)))
+    shares = shares[:, :labels]
+    said = words.of(shares)
+    found = words.leanings(shares, said)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
+    assert (found[np.arange(3), said] >= 0.5 - 1e-6).all()
+    assert not found[:, list(words.nameless)].any()
+
+
+def test_a_look_leans_to_a_name_by_how_nearly_it_was_given():
+    words = Vocabulary(3, 0.7, nameless=(2,))
+    shares = np.array([[0.95, 0.05, 0], [0.72, 0.28, 0], [0.66, 0.3, 0.04], [0.3, 0.3, 0.4]], np.float32)
+    found = words.leanings(shares, words.of(shares))
+    assert found[:, 0].tolist() == sorted(found[:, 0].tolist(), reverse=True)
+    assert found[0, 0] > 0.95
+    assert 0.3 < found[2, 0] < 0.5
+    assert found[3, words.unknown] == 1, "what is nothing with a name leans to none"
+
+
 def test_probabilities_that_say_the_word_stay_as_they_are():
     words = Vocabulary(3, 0.6)
     shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]], np.float32)
