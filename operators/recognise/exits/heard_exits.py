@@ -37,6 +37,10 @@ KIND = "exits"
 LEAST_GAIN, LEAST_FACTOR = 0.03, 1.5
 """Exits give way to others that spare so much more of the network's work, and so many times as much: others have to
 prove themselves anew, which takes some hundred looks."""
+LEARNT_MORE, LISTENED, HARDLY_LESS = 1.5, 0.25, 0.8
+"""While exits answer, only audits tell of what they answer: too little to judge others by. So where newer ones have
+learnt from so many times as many samples, all looks run on, until these were heard at so many looks, as a share of the
+samples. They are taken where they spare so much of what those in use spare: those were judged by less."""
 
 
 class ExitWords(NamedTuple):
@@ -61,6 +65,8 @@ class ExitsInUse:
     version: int
     data: bytes
     """The artefact that they are of; there may be a newer one."""
+    samples: int = 0
+    """Those that they have learnt from."""
 
     def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
         """Answer looks that ran on: the first exit that is sure does."""
@@ -108,6 +114,8 @@ class HeardExits:
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
+        self._listened = 0
+        """The samples of the newest exits for which all looks ran on."""
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
         """The result of the last tuning, until it is used; None: nothing pays."""
@@ -167,23 +175,34 @@ class HeardExits:
         tuned = self._work is None and self._due > self._heard.taken
         return tuned and self.found is None and self._heard.taken >= IN_VAIN
 
+    def listens(self, used: ExitsInUse | None) -> bool:
+        """Whether all looks are to run on for a while, so that the newest exits are heard at them too."""
+        return used is not None and self._have_learnt_more(max(used.samples, self._listened))
+
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
         self._due = self._heard.taken + self._heard.taken // 2
         assert self.artefact is not None
-        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.seconds)
+        looks = self._heard.now
+        if len(looks) >= self._enough:
+            self._listened = self.artefact.card.samples
+        work = partial(chosen, self.artefact, looks, self._spec, words, self.cut.seconds)
         self._work = asyncio.create_task(self._tune(self.artefact, work))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
-        """Whether exits spare so much more than those in use that these give way."""
-        return used is None or choice.spared >= LEAST_FACTOR * used.spared + LEAST_GAIN
+        """Whether those in use give way to exits as they were tuned."""
+        if used is None or choice.spared >= LEAST_FACTOR * used.spared + LEAST_GAIN:
+            return True
+        is_known = self._have_learnt_more(used.samples) and choice.looks >= self._enough
+        return is_known and choice.spared >= HARDLY_LESS * used.spared
 
     def used(self, choice: ExitChoice, number: int) -> ExitsInUse:
         """The newest exits as they were tuned, to be used under a number."""
         assert self.artefact is not None
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data)
+        samples = self.artefact.card.samples
+        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data, samples)
 
     def forget_heard(self) -> None:
         """Begin to hear anew."""
@@ -221,6 +240,15 @@ class HeardExits:
             return
         self.artefact, self.data = artefact, artefact.to_bytes()
         self.forget_heard()
+
+    @property
+    def _enough(self) -> int:
+        """Looks at which the newest exits are to be heard before they are judged."""
+        assert self.artefact is not None
+        return max(FIRST_TUNING, round(LISTENED * self.artefact.card.samples))
+
+    def _have_learnt_more(self, samples: int) -> bool:
+        return self.artefact is not None and self.artefact.card.samples >= LEARNT_MORE * samples
 
     def _place(self, tensor: str) -> int:
         return next(place for place, cut in enumerate(self._spec.cuts) if cut.tensor == tensor)

@@ -97,8 +97,11 @@ class NodeExits:
         if not cut.is_open:
             return None
         acting = next((each for each in used if self._may_answer(each[0], stream, call)), None)
-        if acting is None and not self._can_run_on(bool(wanted or used), len(regions)):
-            return None
+        if acting is None or acting[0].of(name).listens:
+            if self._can_run_on(bool(wanted or used), len(regions)):
+                acting = None
+            elif acting is None:
+                return None
         shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
         drawn, room = np.ones(len(regions), np.bool_), cut.may_audit(self._auditor.most_looks)
         if acting is not None:

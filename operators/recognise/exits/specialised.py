@@ -101,6 +101,10 @@ class SpecialisedStream:
         state = self.weg.state
         return self.account.may_try and (state.wanted is not None or state.head is not None)
 
+    @property
+    def listens(self) -> bool:
+        return self._tuned is not None and self._tuned.listens(self.in_use)
+
     def took(self, looks: TappedLooks) -> None:
         """Take looks that ran on."""
         self.tuned.heard(looks)

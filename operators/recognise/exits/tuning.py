@@ -39,6 +39,8 @@ class ExitChoice:
     """Share of the network's work that they are expected to spare, 0…1."""
     rates: Rates | None = None
     """Their rates for these words, for WEG; None: they were not measured."""
+    looks: int = 0
+    """Looks at which they were heard."""
 
     def asked(self, artefact: ExitArtefact) -> list[LearnedExit]:
         """The exits that are asked, with their thresholds."""
@@ -84,7 +86,7 @@ def chosen(
     leaves = heard.chain(np.array(found.thresholds))
     dominant = np.ones(len(looks), np.bool_) if words is None else np.isin(heard.words, list(words))
     rates = _hedged(rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, heard.weights), ~dominant)
-    return ExitChoice(found.thresholds, None if words is None else tuple(words), spared, rates)
+    return ExitChoice(found.thresholds, None if words is None else tuple(words), spared, rates, len(looks))
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
+    HARDLY_LESS,
     IN_VAIN,
     LEAST_FACTOR,
     LEAST_GAIN,
@@ -138,6 +140,7 @@ async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below
     assert found is not None
     used = known.used(found, 7)
     assert (used.number, used.thresholds, used.spared, used.exits.classes) == (7, found.thresholds, found.spared, 4)
+    assert (found.looks, used.samples) == (400, 600)
     assert set(used.exits.by_cut) == {
         cut.tensor for cut, threshold in zip(SPEC.cuts, found.thresholds, strict=True) if threshold
     }
@@ -199,6 +202,29 @@ async def test_others_take_the_place_of_exits_in_use_only_where_they_spare_much_
     least = LEAST_FACTOR * used.spared + LEAST_GAIN
     assert not known.is_better(ExitChoice((0.2, 0.2), None, least - 0.001), used)
     assert known.is_better(ExitChoice((0.2, 0.2), None, least + 0.001), used)
+
+
+async def test_exits_that_have_learnt_more_are_listened_to_once_and_taken_though_they_spare_hardly_less() -> None:
+    known = await heard(exits(600))
+    known.begin()
+    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=400)
+    assert known.listens(used)
+    assert not known.listens(None)
+    assert not known.listens(replace(used, samples=401)), "they have learnt from little more"
+    known.heard(looks(149))
+    await tuned(known)
+    assert known.listens(used)
+    known.heard(looks(1, seed=2))
+    await tuned(known)
+    assert not known.listens(used), "what is known now is enough"
+    assert not known.listens(replace(used, samples=0)), "nor for any other"
+    enough, less = (ExitChoice((0.2, 0.2), None, HARDLY_LESS * 0.4, looks=looks) for looks in (150, 149))
+    assert known.is_better(enough, used)
+    assert not known.is_better(less, used)
+    assert not known.is_better(replace(enough, spared=HARDLY_LESS * 0.4 - 0.01), used)
+    assert not known.is_better(enough, replace(used, samples=401))
+    known._take(exits(900))
+    assert known.listens(used), "these have learnt still more"
 
 
 async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:

@@ -201,6 +201,35 @@ async def test_better_exits_take_the_place_of_those_in_use_and_prove_themselves_
     assert crossing.plan().agreement.disagreements == 0
 
 
+async def test_exits_are_silent_while_newer_ones_that_have_learnt_more_are_heard() -> None:
+    crossing = await serving(crossing=Crossing(maker=Maker(first=60, versions=1)))
+    used = stream(crossing).in_use
+    assert used is not None
+    crossing.maker.versions = 2
+    await crossing.until(lambda: stream(crossing).listens, BLUE_AND_GREEN)
+    assert crossing.phase() == "trusted"
+    assert await crossing.passing(BLUE_AND_GREEN, 5) == {"oracle": 20}
+    assert stream(crossing).in_use is used
+    assert state(crossing).head is not None, "WEG takes no answers for those of exits that are silent"
+    await crossing.until(lambda: not stream(crossing).listens, BLUE_AND_GREEN)
+    await crossing.until(lambda: stream(crossing).in_use is not used, BLUE_AND_GREEN, 5)
+    newer = stream(crossing).in_use
+    assert newer is not None
+    assert newer.samples >= 1.5 * used.samples
+    assert newer.number == used.number + 1
+    await crossing.passing(BLUE_AND_GREEN, 40)
+    assert (await crossing.passing(BLUE_AND_GREEN, 5))["specialised"] >= 18
+
+
+async def test_exits_go_on_answering_where_nothing_pays_for_hearing_newer_ones() -> None:
+    crossing = await serving(crossing=Crossing(maker=Maker(first=60, versions=1)))
+    crossing.maker.versions = 2
+    await crossing.until(lambda: stream(crossing).listens, BLUE_AND_GREEN)
+    crossing.budget.share = 0.0
+    crossing.budget.spend("samples", 1e9)
+    assert (await crossing.passing(BLUE_AND_GREEN, 5))["specialised"] >= 19
+
+
 async def test_another_worker_goes_on_with_the_exits_in_use_though_newer_ones_have_come() -> None:
     crossing = await serving(crossing=Crossing(maker=Maker(first=60, versions=1)))
     used = stream(crossing).in_use
