@@ -29,8 +29,9 @@ from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
@@ -15,28 +15,21 @@ from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import NodeSnapshot, from_json
 from operators.audits.stream_audits import StreamAudits
 from operators.audits.streams import Streams
-from operators.audits.unit_costs import UnitCosts
 from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.comparing import AuditOutcome
-from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
-from operators.recognise.exits.cut_oracle import CutOracle
-from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
-from operators.recognise.looks import Looks, Networks, without
+from operators.recognise.looks import ChainNetworks, Looks, without
 from operators.recognise.objects.answer import ObjectAnswer
-from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
-from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcut import Shortcut
 from operators.recognise.terms import ChainTerms
-from operators.recognise.variants import VariantShortcut
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
@@ -47,30 +40,6 @@ log = logging.getLogger(__name__)
 EXITS_AUDITED = 0.05
 """ε of exits: a look that runs on costs no run of its own, so it is audited more often than a variant's."""
 KINDS: Sequence[ShortcutKind] = ("variant", "cached", "specialised")
-
-
-@dataclass(frozen=True)
-class ChainNetworks:
-    """The networks of a node, and what exits its oracle may have."""
-
-    recogniser: Recogniser
-    costs: UnitCosts
-    variants: Sequence[VariantShortcut] = ()
-    cut: CutOracle | None = None
-    """None: the oracle has no exits."""
-    specialised: SpecialisedExits | None = None
-    """Exits of single streams; they are asked first."""
-    shared: SharedExits | None = None
-    """Exits of all streams together."""
-    late: LateLooks | None = None
-    """The oracle is elsewhere: its looks come when they can."""
-    crossings: Crossings | None = None
-    """None: all networks are here."""
-
-    @property
-    def kinds(self) -> Sequence[ExitKind]:
-        found: list[ExitKind] = [] if self.specialised is None else [self.specialised]
-        return found if self.shared is None else [*found, self.shared]
 
 
 class Chain:
@@ -90,8 +59,7 @@ class Chain:
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
             self._through = _through(self._exits, networks)
-        looks = Networks(networks.recogniser, networks.variants, self._exits, self._through, networks.late)
-        self._looks = Looks(looks, self._auditor, objects)
+        self._looks = Looks(networks, self._exits, self._through, self._auditor, objects)
         self._streams = Streams(self._fresh)
 
     async def prepare(self) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from operators.audits.stream_audits import DECLINED
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.exits.node_exits import LookPlan, NodeExits
+from operators.recognise.exits.cut_oracle import CutOracle
+from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
+from operators.recognise.exits.lent_looks import LentLooks
+from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.objects.late_looks import LateLooks, NotLooked
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
@@ -24,28 +29,28 @@ from serving.errors import BackendDown
 UNPAID = "its audits may cost nothing"
 
 
-class LooksThrough(Protocol):
-    """Makes looks through exits."""
-
-    async def look(
-        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
-    ) -> NotLooked | None:
-        """Append a look to every region but those that it returns; None where the network with exits fails."""
-        ...
-
-
 @dataclass(frozen=True)
-class Networks:
-    """The networks of a node."""
+class ChainNetworks:
+    """The networks of a node, and what exits its oracle may have."""
 
     recogniser: Recogniser
-    variants: Sequence[VariantShortcut]
-    exits: NodeExits | None = None
-    """None: the oracle runs as a whole."""
-    through: LooksThrough | None = None
-    """How looks go through exits; None: they leave, or run on, in one network."""
+    costs: UnitCosts
+    variants: Sequence[VariantShortcut] = ()
+    cut: CutOracle | None = None
+    """None: the oracle has no exits."""
+    specialised: SpecialisedExits | None = None
+    """Exits of single streams; they are asked first."""
+    shared: SharedExits | None = None
+    """Exits of all streams together."""
     late: LateLooks | None = None
-    """The oracle is elsewhere and answers when it can; None: a look is an answer, or the frame fails."""
+    """The oracle is elsewhere: its looks come when they can."""
+    crossings: Crossings | None = None
+    """None: all networks are here."""
+
+    @property
+    def kinds(self) -> Sequence[ExitKind]:
+        found: list[ExitKind] = [] if self.specialised is None else [self.specialised]
+        return found if self.shared is None else [*found, self.shared]
 
 
 class Looked(NamedTuple):
@@ -66,8 +71,17 @@ def without(regions: Sequence[Region], missing: Sequence[Region]) -> Sequence[Re
 class Looks:
     """Makes the looks of one node, and has them audited."""
 
-    def __init__(self, networks: Networks, auditor: Auditor, objects: Objects | None) -> None:
+    def __init__(
+        self,
+        networks: ChainNetworks,
+        exits: NodeExits | None,
+        through: LentLooks | None,
+        auditor: Auditor,
+        objects: Objects | None,
+    ) -> None:
+        """``through``: how looks go through the exits; None: they leave, or run on, in one network."""
         self._networks, self._auditor, self._objects = networks, auditor, objects
+        self._exits, self._through = exits, through or exits
         self._variants = {each.model: each for each in networks.variants}
 
     async def at(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> Looked:
@@ -113,7 +127,7 @@ class Looks:
         """The oracle looks, through its exits where it has some; notes what was declined."""
         networks, (model, why) = self._networks, self._oracle_of(call)
         declined |= why
-        exits, through = networks.exits, networks.through or networks.exits
+        exits, through = self._exits, self._through
         mine = replace(call, decision=replace(call.decision, variant=model))
         plan, found, looked = None, NotLooked(), None
         if exits is not None and model == networks.recogniser.roles.oracle:
@@ -167,7 +181,7 @@ class Looks:
         raise error
 
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
-        exits = self._networks.exits
+        exits = self._exits
         for other in (*self._networks.variants, *(exits.kinds if exits is not None else ())):
             if other.key != key:
                 self._auditor.silent(stream, other.key, looks)

@@ -9,11 +9,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Subject
-from operators.recognise.chain import ChainNetworks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import Lender, LentCuts
 from operators.recognise.exits.specialised import SpecialisedStream, rules
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.remote_reference import RemoteReference
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning

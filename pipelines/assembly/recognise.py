@@ -10,9 +10,10 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.recognise.audits.crossings import Crossings
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.look_rule import LOOK_RULE, PAID_LOOK_RULE, PAID_SCENE_RULE, SCENE_RULE
 from operators.recognise.objects.objects import Objects

@@ -18,8 +18,9 @@ from operators.audits.roles import Roles
 from operators.audits.snapshot import VERSION, NodeSnapshot
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far

@@ -14,8 +14,9 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision, Rung
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut

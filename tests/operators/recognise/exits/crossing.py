@@ -17,12 +17,13 @@ from learning.budget import Budget, unlimited
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream, rules
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far

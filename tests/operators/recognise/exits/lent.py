@@ -15,10 +15,11 @@ from learning.budget import Budget, unlimited
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.recognise.audits.crossings import Crossings
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import Lender, LentCuts
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.remote_reference import RemoteReference

@@ -14,8 +14,9 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.late_looks import MOST_ASKED, REST_S, LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms

@@ -12,8 +12,9 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects

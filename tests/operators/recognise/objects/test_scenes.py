@@ -13,8 +13,9 @@ from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import WHOLE, Region
-from operators.recognise.chain import Chain, ChainNetworks
+from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.scenes import Scenes
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.variants import VariantShortcut
