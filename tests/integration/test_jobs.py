@@ -60,11 +60,11 @@ class Yard:
         return self.submit(self.query, *source, "--out", out)
 
     def lines(self, job: str) -> dict[str, list[tuple[int, float]]]:
-        """Place and time of each result, by stream."""
+        """Place and time of each result, by stream; a line that is being written is none yet."""
         return {
             file.stem: [
                 (each["seq"], each["frame"]["media_time_s"])
-                for each in map(json.loads, file.read_text().splitlines(keepends=False))
+                for each in map(json.loads, file.read_text().rpartition("\n")[0].splitlines())
             ]
             for file in (self.results / job).glob("*.jsonl")
         }

@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -88,7 +89,8 @@ def broken(folder: Path, broker: str, prefix: str, frames: int) -> Outcomes:
         answered(0.2, *workers)
         backends[0].command.kill()
         answered(0.4, *workers)
-        running.enter_context(backend_process(folder / "one", "--load", MODEL, listen=backends[0].grpc))
+        returned = running.enter_context(backend_process(folder / "one", "--load", MODEL, listen=backends[0].grpc))
+        until(lambda: has_run(returned.http), "a worker to ask the backend that is back", *workers)
         answered(0.55, *workers)
         backends[1].command.process.send_signal(signal.SIGSTOP)
         answered(0.75, *workers)
@@ -98,6 +100,12 @@ def broken(folder: Path, broker: str, prefix: str, frames: int) -> Outcomes:
         assert capture.wait() == 0, capture.errors
         assert [worker.terminate() for worker in workers] == [0, 0, 0]
         return outcomes(topics.results())
+
+
+def has_run(http: str) -> bool:
+    """Whether a backend has run a batch."""
+    with urlopen(f"http://{http}/metrics", timeout=10) as answer:
+        return f'sluice_network_batches_total{{model="{MODEL}"' in answer.read().decode()
 
 
 def _query(folder: Path, name: str, backends: list[BackendProcess], frames: int) -> Path:
