@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
@@ -89,8 +88,8 @@ def broken(folder: Path, broker: str, prefix: str, frames: int) -> Outcomes:
         answered(0.2, *workers)
         backends[0].command.kill()
         answered(0.4, *workers)
-        returned = running.enter_context(backend_process(folder / "one", "--load", MODEL, listen=backends[0].grpc))
-        until(lambda: has_run(returned.http), "a worker to ask the backend that is back", *workers)
+        running.enter_context(backend_process(folder / "one", "--load", MODEL, listen=backends[0].grpc))
+        until(lambda: all(knows(each, backends[0].grpc) for each in workers[1:]), "the backend that is back", *workers)
         answered(0.55, *workers)
         backends[1].command.process.send_signal(signal.SIGSTOP)
         answered(0.75, *workers)
@@ -102,10 +101,12 @@ def broken(folder: Path, broker: str, prefix: str, frames: int) -> Outcomes:
         return outcomes(topics.results())
 
 
-def has_run(http: str) -> bool:
-    """Whether a backend has run a batch."""
-    with urlopen(f"http://{http}/metrics", timeout=10) as answer:
-        return f'sluice_network_batches_total{{model="{MODEL}"' in answer.read().decode()
+def knows(worker: Sluice, address: str) -> bool:
+    """Whether a worker has said last of a backend that it is ready."""
+    said = [
+        line for line in worker.errors.splitlines() if line.endswith((f"{address} is ready", f"{address} is not ready"))
+    ]
+    return bool(said) and said[-1].endswith("is ready")
 
 
 def _query(folder: Path, name: str, backends: list[BackendProcess], frames: int) -> Path:
