@@ -36,7 +36,7 @@ class ViewBounds:
     profiles: int = 4000
     """Models and kinds of devices that they were measured on."""
     sessions: int = 2000
-    """Those with the highest rates count: a plan of so many takes seconds where backends are too few."""
+    """Those with the highest rates count: a plan of so many takes half a minute where backends are too few."""
     message_bytes: int = 256 << 10
     silent_s: float = 16.0
     """A process that was silent for so long is gone: three messages are missing."""

@@ -155,7 +155,7 @@ def providers(precision: Precision) -> list[ProviderOptions]:
         "device_id": str(CHOICE.index),
         # A GPU would round what it multiplies to 10 bits unless told not to.
         "use_tf32": "1" if precision == "tf32" else "0",
-        # For every size of batch it tries how to compute: all ways take three times as long, and find 5 % at most.
+        # For every size of batch it tries how to compute: trying all ways takes up to 1.8 s and gains a tenth at most.
         "cudnn_conv_algo_search": "HEURISTIC",
         "arena_extend_strategy": "kSameAsRequested",
     }

@@ -11,6 +11,8 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from serving.errors import SluiceError
+
 _SLEEP = 4
 """CU_CTX_SCHED_BLOCKING_SYNC: a thread that waits for the GPU sleeps."""
 
@@ -23,11 +25,11 @@ class GpuDriver:
         self._library, self.count = library, count
 
     def used_bytes(self, index: int) -> int:
-        """Memory that is taken of one GPU, by whichever process; OSError where the driver does not say."""
+        """Memory that is taken of one GPU, by whichever process; SluiceError where the driver does not say."""
         return self._memory(index)[1] - self._memory(index)[0]
 
     def free_bytes(self, index: int) -> int:
-        """Memory that is free on one GPU; OSError where the driver does not say."""
+        """Memory that is free on one GPU; SluiceError where the driver does not say."""
         return self._memory(index)[0]
 
     def sleep_while_waiting(self, index: int) -> None:
@@ -35,13 +37,13 @@ class GpuDriver:
         self._call("cuDevicePrimaryCtxSetFlags_v2", self._device(index), ctypes.c_uint(_SLEEP))
 
     def name(self, index: int) -> str:
-        """Such as ``NVIDIA H200``; OSError where the driver does not say."""
+        """Such as ``NVIDIA H200``; SluiceError where the driver does not say."""
         text = ctypes.create_string_buffer(256)
         self._call("cuDeviceGetName", text, ctypes.c_int(len(text)), self._device(index))
         return text.value.decode(errors="replace")
 
     def uuid(self, index: int) -> str:
-        """Such as ``GPU-c56a6c3c-a021-…``; OSError where the driver does not say."""
+        """Such as ``GPU-c56a6c3c-a021-…``; SluiceError where the driver does not say."""
         octets = ctypes.create_string_buffer(16)
         self._call("cuDeviceGetUuid_v2", octets, self._device(index))
         return f"GPU-{UUID(bytes=octets.raw)}"
@@ -69,7 +71,7 @@ class GpuDriver:
     def _call(self, function: str, *arguments: Any) -> None:
         failed = getattr(self._library, function)(*arguments)
         if failed:
-            raise OSError(f"the NVIDIA driver's {function} failed with error {failed}")
+            raise SluiceError(f"the NVIDIA driver's {function} failed with error {failed}")
 
 
 @cache

@@ -30,7 +30,7 @@ from serving.engines.execution_device import (
 from serving.engines.gpu_driver import GpuDriver
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.session import session_options
-from serving.errors import BadInput, ModelError
+from serving.errors import BadInput, ModelError, SluiceError
 from tests.serving.engines.cut_rows import network
 
 Machine = Callable[..., None]
@@ -106,7 +106,7 @@ def test_networks_cost_seconds_of_what_runs_them(machine: Machine, monkeypatch: 
 
 
 def test_what_the_driver_refuses_is_an_error() -> None:
-    with pytest.raises(OSError, match="the NVIDIA driver's cuDeviceGet failed with error 101"):
+    with pytest.raises(SluiceError, match="the NVIDIA driver's cuDeviceGet failed with error 101"):
         GpuDriver(Library(fails=101), 1).used_bytes(0)
 
 
