@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from operators.detect.detections import Array, Detections
+from operators.detect.detections import Detections, likely
 from serving.catalogue.cards import ModelCard
+from serving.common.tensors import Array, numbers
 from serving.errors import ModelError
 
 POINTS = 5
@@ -17,12 +18,12 @@ def boxes(card: ModelCard, item: Sequence[Array], threshold: float) -> Detection
     """Return what is in one image, things found twice included; raises ModelError where the outputs do not fit."""
     _check(card, item)
     corners, scores, classes, count, *landmarks = item
-    likely = np.flatnonzero(scores[: int(count)] >= threshold)
-    found = classes[likely].astype(np.intp)
+    places = likely(card.name, scores[: int(count)], threshold)
+    found = numbers(card.name, classes[places]).astype(np.intp)
     if ((found < 0) | (found >= len(card.classes))).any():
         raise ModelError(f"model {card.name!r} says a class that is none of its card's {len(card.classes)}")
-    points = landmarks[0][likely].astype(np.float32, copy=False) if landmarks else None
-    return Detections(corners[likely].astype(np.float32, copy=False), scores[likely], found, points)
+    points = landmarks[0][places].astype(np.float32, copy=False) if landmarks else None
+    return Detections(corners[places].astype(np.float32, copy=False), scores[places], found, points)
 
 
 def _check(card: ModelCard, item: Sequence[Array]) -> None:

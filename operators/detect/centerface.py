@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from operators.detect.detections import Array, Detections
+from operators.detect.detections import Detections
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.decodings import CenterFaceDecoding
+from serving.common.tensors import Array, numbers
 from serving.errors import ModelError
 
 POINTS = 5
@@ -25,7 +26,7 @@ def centerface(card: ModelCard, rule: CenterFaceDecoding, item: Sequence[Array],
     """Return the faces of one image, those found twice included; raises ModelError where the outputs do not fit."""
     _check(card, rule, item)
     heat, sizes, offsets, landmarks = item
-    rows, columns = np.nonzero(heat[0] >= threshold)
+    rows, columns = np.nonzero(numbers(card.name, heat[0]) >= threshold)
     with np.errstate(over="ignore", invalid="ignore"):  # an absurd size is infinite: the box is dropped as unsound
         spans = np.exp(sizes[:, rows, columns].T) * rule.stride
         centres = (np.column_stack([rows, columns]) + 0.5 + offsets[:, rows, columns].T) * rule.stride

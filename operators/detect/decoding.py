@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from operators.detect.boxes import boxes
 from operators.detect.centerface import centerface
-from operators.detect.detections import Array, Detections, distinct
+from operators.detect.detections import Detections, distinct, likely
 from operators.detect.ssd import ssd
 from operators.detect.yolo import yolo
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding, YoloDecoding, YoloxDecoding
+from serving.common.tensors import Array, numbers
 from serving.errors import ModelError
 
 GRIDS = 8
@@ -49,6 +50,9 @@ def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | Non
 
 def each_once(card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
     """Keep each thing once, as the card says; takes milliseconds for a thousand boxes."""
+    for each in found:
+        if len(each) and np.isnan(each.boxes).any(axis=1).all():
+            numbers(card.name, each.boxes)
     return [distinct(each, None if card.decoding is None else card.decoding.nms_iou) for each in found]
 
 
@@ -60,13 +64,13 @@ def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshol
         wanted = f"{len(cells)} × {5 + len(card.classes)}"
         given = " × ".join(map(str, rows.shape))
         raise ModelError(f"model {card.name!r} says {given}, its strides and classes mean {wanted}: check its card")
-    likely = np.flatnonzero(rows[:, 4] >= threshold)  # no class score exceeds 1, so nothing else can reach it
-    rows, cells, strides = rows[likely], cells[likely], strides[likely, None]
+    sure = likely(card.name, rows[:, 4], threshold)  # no class score exceeds 1, so nothing else can reach it
+    rows, cells, strides = rows[sure], cells[sure], strides[sure, None]
     scores = rows[:, 4] * rows[:, 5:].max(axis=1, initial=0.0)
     with np.errstate(over="ignore"):  # an absurd size becomes infinite, and the box is dropped as unsound
         centre, half = (rows[:, :2] + cells) * strides, np.exp(rows[:, 2:4]) * strides / 2
     found = Detections(np.hstack([centre - half, centre + half]), scores, rows[:, 5:].argmax(axis=1))
-    return found[scores >= threshold]
+    return found[likely(card.name, scores, threshold)]
 
 
 @lru_cache(maxsize=GRIDS)

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from serving.common.tensors import Array, numbers
 
 MAX_CANDIDATES = 1000
 """Number of boxes with the highest scores that are compared; suppression compares all pairs."""
@@ -43,6 +43,11 @@ class Detections:
     def __getitem__(self, keep: Array) -> Detections:
         landmarks = None if self.landmarks is None else self.landmarks[keep]
         return Detections(self.boxes[keep], self.scores[keep], self.classes[keep], landmarks)
+
+
+def likely(model: str, scores: Array, threshold: float) -> Array:
+    """Places of the scores that reach the threshold; raises ModelError where one is no number."""
+    return np.flatnonzero(numbers(model, scores) >= threshold)
 
 
 def distinct(found: Detections, iou: float | None) -> Detections:

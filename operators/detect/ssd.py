@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.detect.detections import Array, Detections
+from operators.detect.detections import Detections, likely
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.catalogue.decodings import SsdDecoding
-from serving.common.tensors import softmax
+from serving.common.tensors import Array, numbers, softmax
 from serving.errors import ModelError
 
 
@@ -23,8 +23,8 @@ def ssd(card: ModelCard, rule: SsdDecoding, item: Sequence[Array], threshold: fl
         scores, classes = _labelled(card, rule, scores, labels)
     else:
         scores, classes = _best_class(card, rule, scores)
-    likely = np.flatnonzero((scores >= threshold) & (classes >= 0))
-    return Detections(_corners(card.input, rule, boxes[likely]), scores[likely], classes[likely])
+    found = likely(card.name, np.where(classes < 0, -np.inf, scores), threshold)
+    return Detections(_corners(card.input, rule, boxes[found]), scores[found], classes[found])
 
 
 def _parts(card: ModelCard, item: Sequence[Array]) -> tuple[Array, Array, Sequence[Array]]:
@@ -64,12 +64,12 @@ def _activated(rule: SsdDecoding, scores: Array) -> Array:
 
 def _labelled(card: ModelCard, rule: SsdDecoding, scores: Array, labels: Sequence[Array]) -> tuple[Array, Array]:
     """K scores and labels, and perhaps how many of them count → score and class index, −1 where it is none of ours."""
-    classes = labels[0].astype(np.intp) - rule.first_label
+    classes = numbers(card.name, labels[0]).astype(np.intp) - rule.first_label
     known = (classes >= 0) & (classes < len(card.classes))
     if rule.background is not None:
         known &= labels[0] != rule.background
     if len(labels) > 1:
-        known &= np.arange(len(classes)) < int(labels[1])
+        known &= np.arange(len(classes)) < numbers(card.name, labels[1])
     return scores, np.where(known, classes, -1)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from operators.detect.detections import Array, Detections
+from operators.detect.detections import Detections, likely
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.decodings import YoloDecoding
+from serving.common.tensors import Array
 from serving.errors import ModelError
 
 
@@ -21,10 +22,10 @@ def yolo(card: ModelCard, rule: YoloDecoding, item: Sequence[Array], threshold: 
     rows = _rows(card, rule, item)
     scores = rows[:, 5:] * rows[:, 4:5] if rule.objectness else rows[:, 4:]
     best = scores.max(axis=1, initial=0.0)
-    likely = np.flatnonzero(best >= threshold)
-    centre, half = rows[likely, :2], rows[likely, 2:4] / 2
+    found = likely(card.name, best, threshold)
+    centre, half = rows[found, :2], rows[found, 2:4] / 2
     boxes = np.hstack([centre - half, centre + half]).astype(np.float32)
-    return Detections(boxes, best[likely], scores[likely].argmax(axis=1))
+    return Detections(boxes, best[found], scores[found].argmax(axis=1))
 
 
 def _rows(card: ModelCard, rule: YoloDecoding, item: Sequence[Array]) -> Array:

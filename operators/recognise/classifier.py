@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
-from serving.common.tensors import Array, softmax
+from serving.common.tensors import Array, numbers, softmax
 from serving.errors import ModelError
 
 SLACK = 0.05
@@ -69,8 +68,6 @@ class Classifier(Recogniser):
     def _read(self, model: str, outputs: Sequence[Array]) -> None:
         """Read what a network says of a grey picture; ModelError where its card says otherwise."""
         rows = probabilities(self._engine.card(model), outputs[0])
-        if np.isnan(rows).any():
-            raise ModelError(f"model {model!r}: what it says of a grey picture is no number: export it anew")
         if rows.min() < -SLACK or rows.max() > 1 + SLACK:
             said = f"{rows.min():.3g} … {rows.max():.3g}"
             raise ModelError(
@@ -79,16 +76,12 @@ class Classifier(Recogniser):
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
-        if math.isnan(row[best]):
-            return self._attribute_of(model, UNKNOWN, 0.0)
         return self._attribute_of(model, card.classes[best], float(row[best]))
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:
-    """Return N × classes whose rows sum to 1; logits go through softmax. ModelError on another width."""
+    """Return N × classes whose rows sum to 1; logits go through softmax. ModelError on another width, or no numbers."""
     rows = scores.reshape(len(scores), -1).astype(np.float32)
     if rows.shape[1] != len(card.classes):
         raise ModelError(f"model {card.name!r} scores {rows.shape[1]} classes, its card lists {len(card.classes)}")
-    if card.scores == "probabilities":
-        return rows
-    return softmax(rows / card.temperature)
+    return numbers(card.name, rows if card.scores == "probabilities" else softmax(rows / card.temperature))

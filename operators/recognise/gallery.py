@@ -27,7 +27,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, Provenance
-from serving.common.tensors import Array, Image
+from serving.common.tensors import Array, Image, numbers
 from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class GalleryRecogniser(Recogniser):
     async def said(self, model: str, output: Array) -> list[Attribute]:
         """The enrolled identity that each row is most similar to."""
         gallery = await self.gallery(model)
-        return [self._answer(model, *match) for match in gallery.match(unit(output))]
+        return [self._answer(model, *match) for match in gallery.match(unit(numbers(model, output)))]
 
     @property
     def least_share(self) -> float:
@@ -102,7 +102,8 @@ class GalleryRecogniser(Recogniser):
         """How certain a look is of the identity that it resembles most; it says nothing of the others."""
         names = self.names
         found = np.zeros((len(output), len(names)), np.float32)
-        for row, (name, similarity) in zip(found, self._galleries[model].match(unit(output)), strict=True):
+        rows = unit(numbers(model, output))
+        for row, (name, similarity) in zip(found, self._galleries[model].match(rows), strict=True):
             if name in names:
                 row[names.index(name)] = 1 / (1 + math.exp(-(similarity - self.least(model)) / SPREAD))
         return found
@@ -139,7 +140,7 @@ class GalleryRecogniser(Recogniser):
         """Unit vectors of crops, one row each."""
         batch, _ = await prepared(self._engine.card(model).input, crops)
         (vectors, *_) = await self._engine.infer(model, batch, urgency)
-        return unit(vectors)
+        return unit(numbers(model, vectors))
 
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the identities, and ``unknown``."""

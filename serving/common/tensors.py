@@ -46,9 +46,17 @@ class TensorSpec:
         )
 
 
+def numbers(model: str, values: Array) -> Array:
+    """Return the values that a model says; ModelError where one of them is no number."""
+    if np.isnan(values).any():
+        raise ModelError(f"model {model!r} says what is no number (NaN): export it anew, or in another precision")
+    return values
+
+
 def softmax(scores: NDArray[Any]) -> NDArray[np.float32]:
     """Probabilities from N × classes scores; each row adds up to 1, or is all NaN where a score is no number."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    with np.errstate(invalid="ignore"):  # one that is infinite
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True)
     return shares
 

@@ -127,8 +127,18 @@ def test_objects_found_twice_come_out_once() -> None:
 
 def test_numbers_that_are_none_are_passed_over() -> None:
     rows = np.hstack([centred([((1, 1), 0, 90)] * 3), scored([((1, 1), 0, 90)] * 3)])
-    rows[0, 0], rows[1, 4], rows[2, 3] = np.nan, np.nan, -5.0
+    rows[0, 0], rows[1, 1], rows[2, 3] = np.nan, np.nan, -5.0
     assert len(decode(card("yolo"), [rows[None].astype(np.float32)])[0]) == 0
+    with pytest.raises(ModelError, match="says what is no number"):
+        decode(card("yolo"), [rows[None, :2].astype(np.float32)])
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_network_of_which_nothing_is_a_number_finds_nothing_and_says_so(spelling: str) -> None:
+    known, encode = SPELLINGS[spelling]
+    parts = [np.asarray(part, np.float32)[None] for part in encode([((1, 1), 1, 80), ((3, 3), 2, 70)])]
+    with pytest.raises(ModelError, match="says what is no number"):
+        decode(known, [np.full_like(part, np.nan) for part in parts])
 
 
 @pytest.mark.parametrize(

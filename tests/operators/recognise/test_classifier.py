@@ -107,12 +107,11 @@ async def test_an_answer_of_another_than_the_oracle_says_so() -> None:
     assert [attribute.provenance for attribute in region.attributes] == ["variant", "oracle"]
 
 
-async def test_an_answer_that_is_no_number_is_unknown() -> None:
-    nothing = np.array([[np.nan, np.nan, np.nan]])
-    engine = FakeEngine(colour=(card_of("colour"), lambda batch: [nothing]))
-    region = make_region()
-    await classifier(engine, "colour").process(make_frame(), [region], CALL)
-    assert (region.attributes[0].label, region.attributes[0].confidence) == ("unknown", 0.0)
+@pytest.mark.parametrize(("scores", "wrong"), [("logits", np.nan), ("logits", np.inf), ("probabilities", np.nan)])
+async def test_an_answer_that_is_no_number_is_none(scores: str, wrong: float) -> None:
+    engine = FakeEngine(colour=(card_of("colour", scores=scores), lambda batch: [np.array([[wrong, 0.1, 0.2]])]))
+    with pytest.raises(ModelError, match="model 'colour' says what is no number"):
+        await classifier(engine, "colour").process(make_frame(), [make_region()], CALL)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ async def test_an_answer_that_is_no_number_is_unknown() -> None:
         ({}, [9.0, 0.0, -9.0], None),
         ({"scores": "probabilities"}, [1.001, 0.0, 0.0], None),
         ({}, [9.0, 0.0], "scores 2 classes, its card lists 3"),
-        ({}, [np.nan, 0.0, 0.0], "what it says of a grey picture is no number"),
+        ({}, [np.nan, 0.0, 0.0], "says what is no number"),
         (
             {"scores": "probabilities"},
             [9.0, 0.0, -9.0],
