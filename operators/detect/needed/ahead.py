@@ -10,7 +10,7 @@ from functools import partial
 from operators.base import Ahead, Call, NodeAnswer, Operator, ask
 from operators.detect.needed.account import SkipTally
 from operators.detect.needed.bisection import MOMENT_S, window_s
-from operators.detect.needed.stream import StreamView
+from operators.detect.needed.needed_stream import NeededStream
 from operators.detect.needed.window import FrameWindow
 from operators.frames.frame import Frame, Region
 from serving.common.threads import in_thread
@@ -29,17 +29,18 @@ class LookAhead:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._detector, self._sure = detector, sure
 
-    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: SkipTally) -> NodeAnswer | None:
+    async def plan(self, stream: NeededStream, frame: Frame, call: Call) -> NodeAnswer | None:
         """Plan the frame that was looked at last and those that follow it; None where too few follow.
 
         Returns what the detector has answered for the last of them that it ran on.
         """
+        view, every, tally = stream.view, stream.pace.every, stream.tally
         past, begun_s = call.decision.past, frame.media_time_s - view.step_s
         until_s = begun_s + window_s(every) - MOMENT_S if past is None else past.until_s
         frames = await self._gathered(frame, call.ahead, until_s)
         if len(frames) < FEWEST:
             return None
-        window = view.window(frames, every, self._sure)
+        window = view.window(frames, every, self._sure, stream.doubt.strict)
         try:
             answer = await self._detect(window, frames, call, tally)
         except TooLate:
@@ -48,6 +49,7 @@ class LookAhead:
             log.debug("stream %s: a window is given up: %s", frame.stream, error)
             return None
         view.take(window, frames)
+        stream.doubt.take(sum(not each.detected for each in window.planned), window.doubtful, window.twice)
         tally.looks += len(frames) - 1
         tally.ahead += len(frames)
         return answer

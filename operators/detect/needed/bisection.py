@@ -52,6 +52,8 @@ class Bisection:
         """The frame to be detected next; None while a span is to be judged, and at the end."""
         self.filled: list[FrameSpan] = []
         """The spans to be filled from their ends, in order."""
+        self.halved: FrameSpan | None = None
+        """The span whose middle is the wanted frame; None where that is the window's end."""
 
     @property
     def open(self) -> FrameSpan | None:
@@ -69,7 +71,7 @@ class Bisection:
         if verdict == "explained" or (short and verdict != "cut"):
             self.filled.append(span)
             return
-        self.wanted = span.middle
+        self.wanted, self.halved = span.middle, span
         self._divide(span.middle, span.last)
         self._divide(span.first, span.middle)
 

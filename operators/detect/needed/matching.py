@@ -42,6 +42,11 @@ def same_counts(one: Sequence[Region], other: Sequence[Region], sure: float) -> 
     return _share(matched, odd)
 
 
+def misplaced(wanted: Sequence[Region], found: Sequence[Region], sure: float) -> float:
+    """Return how much better these objects would agree if they lay where the wanted ones do, 0…1."""
+    return same_counts(wanted, found, sure) - agreement(wanted, found, sure)
+
+
 def _share(matched: int, odd: int) -> float:
     return matched / (matched + odd) if matched + odd else 1.0
 

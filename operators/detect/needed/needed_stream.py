@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from operators.decision import Past
 from operators.detect.agreement import UNSURE
@@ -10,6 +10,7 @@ from operators.detect.detail.stream import StreamDetail
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.audits import Before, FrameAudit
+from operators.detect.needed.doubt import FillingDoubt
 from operators.detect.needed.pace import SkipPace
 from operators.detect.needed.stream import StreamView
 from operators.inference import Inference
@@ -59,6 +60,10 @@ class NeededStream:
     """Audits that were drawn."""
     detail: StreamDetail | None = None
     """Chooses how much its network is shown; None: that is the same for all streams."""
+    doubt: FillingDoubt = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.doubt = FillingDoubt(self.pace.tolerance)
 
     def shown(self, past: Past | None) -> int | None:
         """The longer side of what the network is shown; ``past``: as it was then."""

@@ -193,7 +193,7 @@ class DetectWhenNeeded:
         patient = call.ahead is not None and (past is None or bool(past.window))
         why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient, past)))
         if patient and view.undecided and why in ("motion", "pace"):
-            answer = await self._ahead.plan(view, frame, call, every, stream.tally)
+            answer = await self._ahead.plan(stream, frame, call)
             if answer is not None:
                 return _Looked(view.planned.pop(frame.seq), answer)
             why = await in_thread(partial(_timed, stream.tally, partial(view.look_on, every)))

@@ -108,7 +108,7 @@ class StreamView:
         identify(regions, self._tracker, self._clock.now_s - self._tracked_s)
         self._detected(regions, None if self._seen is None else self._seen.news)
 
-    def window(self, frames: Sequence[Frame], every: int, sure: float) -> FrameWindow:
+    def window(self, frames: Sequence[Frame], every: int, sure: float, strict: bool = False) -> FrameWindow:
         """Begin a window with the frame that was looked at last; others follow it."""
         assert self._before is not None
         clock = copy(self._clock)
@@ -118,7 +118,7 @@ class StreamView:
             times_s.append(clock.now_s)
         known = KnownFrame(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
         detected = () if self._past is None else self._past.window
-        return FrameWindow(known, [frame.pixels for frame in frames], times_s, every, sure, detected)
+        return FrameWindow(known, [frame.pixels for frame in frames], times_s, every, sure, detected, strict)
 
     def take(self, window: FrameWindow, frames: Sequence[Frame]) -> None:
         """Go on from the end of a window."""

@@ -10,6 +10,8 @@ import numpy as np
 from operators.detect.needed.bisection import Bisection, FrameSpan, Repeated, Verdict
 from operators.detect.needed.carried import aged, boxes_of, centred, identify, inside
 from operators.detect.needed.covered import covered_cells
+from operators.detect.needed.doubt import Halved
+from operators.detect.needed.matching import misplaced
 from operators.detect.needed.policy import UNSTEADY_SHARE
 from operators.frames.changes import Cells, changed_cells
 from operators.frames.frame import Region
@@ -58,16 +60,20 @@ class FrameWindow:
         every: int,
         sure: float,
         detected: Sequence[bool] = (),
+        strict: bool = False,
     ) -> None:
         """``times_s``: of the frame before and of each image; ``every``: the pace; ``sure``: see ``matching``;
-        ``detected``: the images that were detected, if that is to be repeated."""
-        self._sure = sure
+        ``detected``: the images that were detected, if that is to be repeated; ``strict``: see ``doubt``."""
+        self._sure, self._strict = sure, strict
         self._images, self.times_s = images, times_s
         self._thumbnails: dict[int, Image] = {0: known.thumbnail}
         self._regions: dict[int, Sequence[Region]] = {0: known.regions}
         self._trackers: dict[int, KalmanTracker] = {0: known.tracker}
         """As they are after the detections up to a frame."""
         self._pairs: dict[FrameSpan, list[Pair]] = {}
+        self._misplaced: dict[int, float] = {}
+        """By the middle of a span: the share of the detector's objects that lie elsewhere than they would be filled."""
+        self.twice = Halved()
         self._resting, self._age_s = known.resting, known.age_s
         self.news: Cells = np.zeros_like(known.resting)
         """Cells that changed by the window's end and that no known box covers."""
@@ -100,6 +106,8 @@ class FrameWindow:
         self._regions[self.wanted] = regions
         self._trackers = {at: tracker for at, tracker in self._trackers.items() if at < self.wanted}
         self.bisection.detected()
+        if (span := self.bisection.halved) is not None:
+            self._learn_doubt(span)
         if len(self._regions) == 2:
             self._learn_news()
         while (span := self.bisection.open) is not None:
@@ -118,10 +126,28 @@ class FrameWindow:
         self.news = changed & ~covered_cells(boxes_of(self._regions[0]))
         self._resting = self._resting | (self.news & ~covered_cells(boxes_of(self.regions)))
 
+    @property
+    def doubtful(self) -> float:
+        """So many filled frames are wrong, if each is as wrong as the detected ones beside it would have been."""
+        return sum((span.last - span.first - 1) * self._doubt(span) for span in self.bisection.filled)
+
+    def _doubt(self, span: FrameSpan) -> float:
+        return max(self._misplaced.get(span.first, 0.0), self._misplaced.get(span.last, 0.0))
+
+    def _learn_doubt(self, span: FrameSpan) -> None:
+        """Compare what the detector has found in the middle of a span with what would have been filled in there."""
+        found = misplaced(self._regions[span.middle], self._between(span, span.middle), self._sure)
+        if (whole := self._doubt(span)) > 0:
+            self.twice.wholes += whole
+            self.twice.halves += found
+        self._misplaced[span.middle] = found
+
     def _verdict(self, span: FrameSpan) -> Verdict:
         self._pairs[span] = self._match(span)
         changed = changed_cells(self._small(span.first), self._small(span.middle))
         if changed.mean() >= UNSTEADY_SHARE:
+            return "cut"
+        if self._strict and (self._doubt(span) or len(self._regions) == 2):
             return "cut"
         if not self._explained(span):
             later = changed_cells(self._small(span.middle), self._small(span.last))
