@@ -27,8 +27,7 @@ from benchmarks.tracking_parts.scores import Ids, score
 from datasets.street import open_street
 from operators.detect.agreement import UNSURE
 from operators.frames.frame import Box, Frame, Region, frame_of
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 from operators.wire.schema import FrameId
 from operators.zones.geometry import Sighting, SightingMoment
 from operators.zones.layout import Layout, Line

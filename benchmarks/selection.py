@@ -19,8 +19,7 @@ import numpy as np
 
 from benchmarks import harness
 from serving.scheduling.health import State
-from serving.selection.select import select
-from serving.selection.table import Requirements, VariantRecord, VariantTable
+from serving.selection import Requirements, VariantRecord, VariantTable, select
 
 VARIANTS = 175
 DECISIONS = 200

@@ -34,7 +34,7 @@ from benchmarks import harness
 from benchmarks.exit_parts.shadow import looks
 from operators.detect import decoding
 from operators.detect.needed.flow import middle
-from operators.frames.thumbnail import WIDTH, thumbnail
+from operators.frames.changes import WIDTH, thumbnail
 from operators.track.association import least_cost
 from serving import preprocess
 from serving.catalogue.cards import ImageInput

@@ -108,7 +108,6 @@ class Backlog(Generic[P, T]):
 
     @property
     def has_room(self) -> bool:
-        """Whether more crops may be held."""
         return self._bytes < MAX_BYTES and len(self._held) + len(self._waiting) < MAX_WAITING
 
     def hold(self, frame: FrameId, looks: Sequence[PendingLook[P, T]]) -> None:

@@ -13,9 +13,8 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
-from pipelines.process.safe_stream import SafeStream
 from pipelines.process.suggesting import SuggestingGroup
-from pipelines.process.terminal import SafeFormatter, say, show_traceback
+from pipelines.process.terminal import SafeFormatter, SafeStream, say, show_traceback
 from serving.errors import SluiceError
 
 COMMANDS = {
@@ -64,7 +63,6 @@ class LazyGroup(SuggestingGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the module of one subcommand."""
         if name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"pipelines.commands.{ELSEWHERE.get(name, name)}").command

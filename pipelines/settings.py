@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from operators.capture.sources.hardware import HWACCELS, SOFTWARE
-from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.process.heap import machine_memory_bytes
 from serving.common.precision import DEVICES, Device
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput

@@ -55,11 +55,11 @@ from pipelines.observe.forward import (
     sinks_file,
     webhook,
 )
-from pipelines.observe.forward.opening import LEAST_SECRET
 from pipelines.observe.live import board, broker_feed, pictures, sightings, stream_figures, viewers
 from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
+from pipelines.observe.web.listen import LEAST_SECRET
 from pipelines.partition import dead_letters, resume, shared_parts
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
@@ -67,26 +67,26 @@ from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
-from pipelines.run.jobs import archive, chunk_taker, chunks, live_load, parquet_output, past, pending
+from pipelines.run.jobs import chunk_taker, chunks, live_load, parquet_output, past, pending
 from pipelines.run.replay import comparison, match
 from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import agent, duties, state_topic, worker
 from pipelines.worker.adapt import link, process, service
-from serving.common import retry_after, untrusted
+from serving.common import retrying, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
 from serving.placement import packing
 from serving.remote import breaker
-from serving.remote.client import call_room, calls, region_ring, server_channel
+from serving.remote.client import calls, region_ring, server_channel
 from serving.remote.endpoint import caller
 from serving.remote.protocol import asked
-from serving.remote.protocol.contents import MOST_ELEMENTS
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
+from serving.remote.protocol.tensors import MOST_ELEMENTS
 from serving.remote.server import grpc_server
-from serving.remote.server.http.json_messages import MOST_VALUES
+from serving.remote.server.admission import ServerLimits
+from serving.remote.server.json_messages import MOST_VALUES
 from serving.remote.server.served_networks import LARGEST_RECTANGLE
-from serving.remote.server.server_limits import ServerLimits
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization.kit import features, folds, recogniser
@@ -137,7 +137,7 @@ SAID = {
     ],
     "memory.md": [
         f"that a worker reads ahead, each with {pending.BESIDE_BYTES >> 10} KiB more | *{mib(pending.MOST_BYTES)}*",
-        f"*{archive.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
+        f"*{chunks.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
         f"| connections over gRPC | *{BACKEND.connections}* |",
@@ -341,7 +341,7 @@ SAID = {
         f"{look_rule.PAID_LOOK_RULE.longest_recheck_s:.0f} s",
         "asked about every ten seconds, and every minute" if look_rule.PAID_SCENE_RULE.look_every_s == 10 else "?",
         f"`Retry-After` of up to {caller.PAUSES.max_s:.0f} s",
-        f"for a longer one, {'an hour' if retry_after.MOST_PATIENCE_S == 3600 else '?'} at most",
+        f"for a longer one, {'an hour' if retrying.MOST_PATIENCE_S == 3600 else '?'} at most",
         f"After {caller.RESTS.failures} failures in a row the endpoint is left alone for "
         f"{caller.RESTS.returns.first_s:.0f} s",
         f"for up to {caller.RESTS.returns.max_s / 60:.0f} minutes",
@@ -365,7 +365,7 @@ SAID = {
         f"at most {region_ring.MOST_REGIONS} regions and {mib(region_ring.MOST_REGION_BYTES)} for each server",
         f"batches below {kib(region_ring.LEAST_BYTES)}, travel in messages",
         f"in messages of at most {mib(WireLimits().message_bytes)}",
-        f"at most {'a quarter' if call_room.BACKGROUND_SHARE == 4 else '?'} of `in_flight`",
+        f"at most {'a quarter' if calls.BACKGROUND_SHARE == 4 else '?'} of `in_flight`",
     ],
     "how-to/keep-evidence.md": [
         f"begins up to {record_window.SPAN_S:.0f} s of media time before an event",
@@ -380,7 +380,7 @@ SAID = {
     "how-to/analyse-an-archive.md": [
         f"at most {parquet_output.ROWS} results of one stream",
         f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
-        f"`--at-once {archive.AT_ONCE}`",
+        f"`--at-once {chunks.AT_ONCE}`",
         f"less than {live_load.TERMS.offline_busy * 100:.0f} % of the device's time",
         f"none of the last {live_load.WINDOW_S:.0f} s was late",
         f"chunks of {chunks.CHUNK_S:.0f} s",

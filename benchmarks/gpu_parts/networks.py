@@ -20,7 +20,7 @@ from serving.common.tensors import Array
 from serving.engines.execution_device import CHOICE, CUDA
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.session import session_options
-from serving.graphs.half_precision import in_half_precision
+from serving.graphs.quantise import in_half_precision
 from tools.architectures.export import to_onnx
 from tools.architectures.registry import ARCHITECTURES
 

@@ -26,7 +26,7 @@ from operators.wire.schema import FrameId
 from pipelines.assembly.detect import motion_settings
 from pipelines.assembly.node import track_settings
 from pipelines.query.dag import compile_dag
-from pipelines.query.query_file import DetectNode, RecogniseNode, TrackNode
+from pipelines.query.nodes import DetectNode, RecogniseNode, TrackNode
 from serving import preprocess
 from serving.loading.opening import open_model
 

@@ -14,7 +14,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import SERVER_LIVE
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import Urgency

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.frames.frame import Box, Region
-from operators.track.settings import TrackSettings
+from operators.track.tracker import TrackSettings
 
 STEP_S = 1 / 30
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from operators.frames.frame import Box, Region
-from operators.track.settings import TrackSettings
+from operators.track.tracker import TrackSettings
 
 
 @dataclass(frozen=True)

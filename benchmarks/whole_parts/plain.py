@@ -26,8 +26,7 @@ from operators.detect.detections import one_per_place
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Region
 from operators.recognise.classifier import probabilities
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 from pipelines.environment import catalogue
 from serving import preprocess
 from serving.catalogue.cards import ModelCard

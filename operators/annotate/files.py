@@ -44,7 +44,6 @@ class VideoWriter:
         self._offset_ms = 0
 
     def add(self, image: Image, result: Result) -> None:
-        """Encode a picture at its media time."""
         if self._stream is None:
             self._stream = self._open(image)
         size = (self._stream.width, self._stream.height)
@@ -55,7 +54,6 @@ class VideoWriter:
         self._container.mux(self._stream.encode(picture))
 
     def close(self) -> None:
-        """Flush the encoder and write the index."""
         try:
             if self._stream is not None:
                 self._container.mux(self._stream.encode())
@@ -88,7 +86,6 @@ class SnapshotWriter:
         directory.mkdir(parents=True, exist_ok=True)
 
     def add(self, image: Image, result: Result) -> None:
-        """Write a picture if it shows anything."""
         if not result.objects:
             return
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])

@@ -57,7 +57,6 @@ class Blocking:
         self._emit = emit
 
     def put(self, frame: Frame) -> None:
-        """Hand the frame on in the caller's thread."""
         self._emit(frame)
 
     def close(self) -> None:

@@ -2,5 +2,5 @@
 detection only where it is needed, as much of a frame as that pays for, a choice between several models.
 
 Read in this order: ``motion``, ``onnx``, ``detections``, ``decoding``, ``yolo``, ``ssd``, ``centerface``,
-``boxes``, ``masked``, ``zoned``, ``agreement``, ``opinions``, ``detail``, ``needed``, ``variants``.
+``boxes``, ``zoned``, ``agreement``, ``detail``, ``needed``, ``variants``.
 """

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 
 from operators.detect.decoding import decode
 from operators.detect.detections import Detections, one_per_place, overlaps
+from operators.frames.frame import Region
+from operators.wire.adaptation import Finding, Opinion
+from operators.wire.bounds import corner, share, word
+from operators.wire.schema import BoundingBox
 from serving.catalogue.cards import ModelCard
 from serving.profiling.agreement import Agree, Shares
 
@@ -63,3 +67,14 @@ def shared(wanted: Detections, found: Detections, sure: float = 0.0) -> float:
             matches += 1
     counted = matches + int(rest_wanted.sum()) + int(rest_found.sum())
     return matches / counted if counted else nan
+
+
+def opinion(model: str, regions: Sequence[Region]) -> Opinion:
+    """Everything that the model has found on a frame."""
+    return Opinion(models=[model], found=[_finding(each) for each in regions])
+
+
+def _finding(region: Region) -> Finding:
+    sides = {side: corner(getattr(region.box, side)) for side in ("x_min", "y_min", "x_max", "y_max")}
+    box = BoundingBox(**sides)
+    return Finding(label=word(region.label), confidence=share(region.confidence), bounding_box=box)

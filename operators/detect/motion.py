@@ -103,7 +103,6 @@ class MotionDetector:
         self._backgrounds: dict[tuple[str, str], Background] = {}
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """One region per moving thing of the frame."""
         key = (frame.stream, frame.run)
         if key not in self._backgrounds:
             self.forget(frame.stream)
@@ -116,6 +115,5 @@ class MotionDetector:
         ]
 
     def forget(self, stream: str) -> None:
-        """Drop the stream's background."""
         for key in [key for key in self._backgrounds if key[0] == stream]:
             del self._backgrounds[key]

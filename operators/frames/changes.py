@@ -1,4 +1,4 @@
-"""The changes between two thumbnails, on a grid of cells. Pure.
+"""The small grey copy of a frame on which movement is measured, and the changes between two, on a grid of cells. Pure.
 
 A change of light of the whole frame is none, and the threshold follows the picture's own noise. Cells are shares of the
 frame, so that a camera's resolution changes nothing.
@@ -10,7 +10,19 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.frames.planes import Pixels, grey
 from serving.common.tensors import Image
+
+WIDTH = 256
+"""Pixels: an object of a fortieth of the frame's width still has six. Flow takes longer with every one."""
+
+
+def thumbnail(pixels: Pixels) -> Image:
+    """H × W pixels → h × ``WIDTH`` grey levels, each the mean of its area; smaller frames keep their size."""
+    height, width, _ = pixels.shape
+    scale = min(1.0, WIDTH / width)
+    return grey(pixels, max(1, round(width * scale)), max(1, round(height * scale)))
+
 
 COLUMNS, ROWS = 32, 18
 LEAST_LEVELS = 12.0

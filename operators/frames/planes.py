@@ -50,7 +50,6 @@ class Planes:
 
     @property
     def bgr(self) -> Image:
-        """The image, made when it is first asked for."""
         if self._bgr is None:
             made = self.scaled(self.shape[1], self.shape[0])
             made.flags.writeable = False  # all who ask are given the same one

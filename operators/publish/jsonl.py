@@ -25,7 +25,6 @@ class JsonLines:
         self._owned = target != STDOUT
 
     def write(self, result: Result) -> None:
-        """Append a result; raises as ``append`` does."""
         self.append(to_json(result))
 
     def append(self, encoded: bytes) -> None:

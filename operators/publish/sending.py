@@ -86,7 +86,6 @@ class SendLog:
         self._out_since[stream] = now
 
     def ended(self, stream: str) -> None:
-        """The message has arrived or failed."""
         self._out_since.pop(stream, None)
 
     def watch(self, answered_at: float, now: float) -> None:

@@ -119,7 +119,6 @@ class Lifecycles:
         self._streams: dict[str, Lifecycle] = {}
 
     def __call__(self, result: Result) -> list[TrackMessage]:
-        """Return the events that a result causes."""
         if result.stream not in self._streams:
             zone_events = ZoneEvents(self._zones, result.stream)
             self._streams[result.stream] = Lifecycle(self._update_every_s, self._end_after_s, zone_events)

@@ -9,11 +9,8 @@ from typing import Protocol
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 from serving.common.threads import in_thread
-
-__all__ = ["IDS_PER_FRAME", "Track", "TrackSettings", "Tracker"]
 
 IDS_PER_FRAME = 1000
 """A track's id is ``seq of birth × IDS_PER_FRAME + k``: unique in a run with no counter to lose in a restart."""
@@ -41,7 +38,6 @@ class Track:
         self._streams: dict[tuple[str, str], _StreamTracker] = {}
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Give each region the id of its track."""
         key = (frame.stream, frame.run)
         known = self._streams.get(key)
         if known is None or known.elapsed_s(frame) < -self._settings.lost_after_s:
@@ -55,7 +51,6 @@ class Track:
         return []
 
     def forget(self, stream: str) -> None:
-        """Drop the stream's tracks."""
         for key in [key for key in self._streams if key[0] == stream]:
             del self._streams[key]
 

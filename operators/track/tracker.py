@@ -17,7 +17,20 @@ from numpy.typing import NDArray
 from operators.frames.frame import Region
 from operators.track.association import Pairs, assign, distances_and_costs
 from operators.track.kalman import Array, begin, corners, corners_of, correct, predict, shapes_of
-from operators.track.settings import TrackSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TrackSettings:
+    """Parameters of the tracker."""
+
+    confirm_s: float = 0.15
+    """Time that a region must be seen before it gets its id, so that noise gets none."""
+    lost_after_s: float = 1.5
+    """Time without being seen after which a track ends."""
+    max_distance: float = 0.8
+    """1 − intersection over union of the predicted and the found box, widened by what is not known of the predicted
+    place, up to which they may be the same object."""
+
 
 MAX_OBJECTS = 1000
 """Regions that are followed per frame, the most confident ones, and tracks that live, those seen last."""

@@ -31,7 +31,6 @@ class Hysteresis:
     """How far it must be away from the border, as a share of its width and height."""
 
     def settled(self, since: SightingMoment, now: SightingMoment) -> bool:
-        """Whether enough time has passed."""
         return now.now_s - since.now_s >= self.settle_s - ROUNDING_S
 
 
@@ -73,7 +72,6 @@ class Presence:
         """Whether it was believed to be inside."""
 
     def see(self, seen: Sighting, holds: bool, rules: Hysteresis) -> Entered | Left | None:
-        """Take the next sighting, and whether the zone ``holds`` its point."""
         if holds:
             self._last, self._outside = seen.moment, None
             return self._seen_inside(seen, rules)
@@ -120,7 +118,6 @@ class Passage:
         """A crossing that is not believed yet, and when it was first seen beyond."""
 
     def see(self, seen: Sighting, rules: Hysteresis) -> Crossed | None:
-        """Take the next sighting."""
         point = seen.point(self.line.anchor)
         if self.line.is_close(point, seen.size, rules.margin):
             return None

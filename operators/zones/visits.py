@@ -52,11 +52,9 @@ class Visits:
         return len(self._tracks)
 
     def move(self) -> None:
-        """The next frame has come."""
         self._frame += 1
 
     def see(self, seen: Sighting) -> list[Happening]:
-        """Take a track's place in the frame."""
         track = self._tracks.get(seen.track) or self._begin(seen)
         found = [self._in_zone(track, zone, seen) for zone in self._layout.zones if zone.concerns(seen.label)]
         crossed = [self._at_line(track, line, seen) for line in self._layout.lines if line.concerns(seen.label)]
@@ -147,7 +145,6 @@ class EventTotals:
         self._zones: defaultdict[tuple[str, str], _Zone] = defaultdict(_Zone)
 
     def see(self, event: Event) -> None:
-        """Take an event of any type."""
         match event:
             case Event(type="cross", line=str(line), direction=str(direction)):
                 _count(self._crossed[event.stream, line][direction], event.label)

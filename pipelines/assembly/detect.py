@@ -8,10 +8,9 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.detect.detail.widths import AutoDetail
-from operators.detect.masked import Masked
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.detect.onnx import OnnxDetector, Reported
-from operators.detect.zoned import Zoned
+from operators.detect.zoned import Masked, Zoned
 from operators.inference import Inference
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, is_planned, takes_frame

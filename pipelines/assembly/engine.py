@@ -23,7 +23,7 @@ from serving.variants.variant import ANYWHERE, placed
 if TYPE_CHECKING:
     from serving.backend import Backend
     from serving.remote.client.backend_client import BackendClient
-    from serving.remote.client.placed_rates import PlacedRates
+    from serving.remote.client.pick import PlacedRates
     from serving.remote.endpoint.engine import EndpointEngine
     from serving.remote.session_meter import SessionMeter
 
@@ -91,7 +91,7 @@ def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -
     from serving.budgets.day_budget import DayBudget
     from serving.budgets.ledger import FileLedger
     from serving.remote.endpoint.engine import EndpointEngine  # HTTP, which other queries do without
-    from serving.remote.endpoint.vision_models import VisionModels
+    from serving.remote.endpoint.vision_model import VisionModels
 
     ledger = FileLedger(ledger_path(wanted.query.name))
     opened = [(spec.opened(where), DayBudget(spec.budget_terms(), ledger, SYSTEM.now)) for where, spec in specs]

@@ -8,7 +8,8 @@ from typing import Any
 from operators.base import Operator, make_ready
 from operators.recognise.own import OwnRecogniser
 from operators.recognise.whole_frame import WholeFrame
-from operators.track.operator import Track, TrackSettings
+from operators.track.operator import Track
+from operators.track.tracker import TrackSettings
 from pipelines.assembly.detect import detect
 from pipelines.assembly.environment import Environment
 from pipelines.query.dag import Dag

@@ -34,8 +34,8 @@ from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.process.tasks import meanwhile
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
-from pipelines.query.nodes import is_planned
-from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode
+from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode, is_planned
+from pipelines.query.query_file import DEFAULT_MAX_WIDTH, Query
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import ModelError

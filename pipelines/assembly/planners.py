@@ -24,7 +24,7 @@ from serving.errors import SluiceError
 from serving.profiling.in_service import RUNS, RUNS_ELSEWHERE, ProfilingMoments, quiet_times
 from serving.remote.endpoint.terms import is_endpoint
 from serving.scheduling.requests import BACKGROUND, Urgency
-from serving.selection.table import Requirements
+from serving.selection import Requirements
 from serving.variants.timings import VariantFigures, least
 from serving.variants.variant import ANYWHERE, placed
 

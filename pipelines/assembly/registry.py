@@ -59,7 +59,6 @@ class News:
         return self._listeners[-1]
 
     def notify(self) -> None:
-        """Set the events of all listeners."""
         for listener in self._listeners:
             listener.set()
 

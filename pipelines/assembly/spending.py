@@ -19,8 +19,7 @@ from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import DagNode
 from pipelines.query.nodes import MOTION, NetworkNode
 from serving.budgets.day_budget import DayBudget
-from serving.budgets.energy import EnergyMeter, processor_energy
-from serving.budgets.gpu_power import gpu_power
+from serving.budgets.energy import EnergyMeter, gpu_power, processor_energy
 from serving.budgets.ledger import FileLedger
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork

@@ -170,7 +170,6 @@ def served(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def listen_at(listen: str, secret_file: Path | None) -> Listen:
-    """Where to serve; raises ``BadInput``."""
     return listen_on(listen, serve_secret() if secret_file is None else read_secret(secret_file))
 
 

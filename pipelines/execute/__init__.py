@@ -3,5 +3,5 @@ counts deadlines, and makes exactly one result of every frame. Executors of seve
 nodes.
 
 Read in this order: ``executor``, ``surroundings``, ``lanes``, ``lane``, ``overload``, ``walk``, ``frame_answers``,
-``beside``, ``stopwatch``, ``ahead``, ``moments``, ``frame_room``, ``objects``.
+``stopwatch``, ``ahead``, ``moments``, ``frame_room``, ``objects``.
 """

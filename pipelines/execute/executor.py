@@ -67,7 +67,6 @@ class Executor:
                 ahead.gone(header)
 
     def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
-        """The result of a frame that was not analysed."""
         return self._unanalysed(header, self._moment(header), outcome, cause)
 
     def _unanalysed(self, header: FrameHeader, moment: Moment, outcome: Outcome, cause: str) -> Result:
@@ -81,16 +80,13 @@ class Executor:
         return self._result(header, outcome, redact(cause), plan)
 
     def published(self, result: Result) -> None:
-        """Take note that a result has been published: work for it that nobody waits for may begin."""
         for listener in self._published:
             listener(result)
 
     def busy(self, stream: str) -> bool:
-        """Whether a frame of the stream waits or is analysed."""
         return self._lanes.busy(stream)
 
     async def settled(self, within_s: float) -> None:
-        """Return when no frame is analysed any more, or after so long."""
         await self._lanes.settled(within_s)
 
     def forget(self, stream: str) -> None:

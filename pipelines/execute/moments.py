@@ -159,7 +159,6 @@ class Moments:
         return Moment(monotonic_s - age.age_s, age.known)
 
     def forget(self, stream: str) -> None:
-        """The stream's partition moved away."""
         self._arrivals.pop(stream, None)
         self._doubted.discard(stream)
 

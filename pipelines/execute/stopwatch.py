@@ -59,6 +59,5 @@ class StageStopwatch:
             return work()
 
     def finish(self) -> dict[str, float]:
-        """All stages in order."""
         total_ms = (time.perf_counter() - self._started) * 1000
         return {**self.stages_ms, "framework": max(0.0, total_ms - self.in_stages_ms)}

@@ -12,9 +12,9 @@ from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import NodeDecision
-from pipelines.execute.beside import Beside
 from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Dropped
+from pipelines.execute.objects import Beside
 from pipelines.execute.overload import LATE
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import ALONE, Surroundings
@@ -129,7 +129,6 @@ class Walk:
         return Walked(progress.found, progress.nodes)
 
     def forget(self, stream: str) -> None:
-        """Forget a stream, here and in the operators."""
         self._here.pop(stream, None)
         self._fresh_starts.forget(stream)
         self._planner.forget(stream)

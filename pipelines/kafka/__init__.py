@@ -2,6 +2,5 @@
 Decisions (``topics``, ``verdict``) are pure; the other files talk to Kafka.
 
 Read in this order: ``options``, ``topics``, ``topic_admin``, ``verdict``, ``rights``, ``sync_clients``,
-``async_clients``, ``topic_reader``, ``follow``, ``results``, ``recorded``,
-``letter_topic``.
+``async_clients``, ``topic_reader``, ``follow``, ``results``, ``letter_topic``.
 """

@@ -1,17 +1,19 @@
-"""Reads what a topic has at present, outside any group."""
+"""Reads what a topic has at present, outside any group; one result, and the audits of a stream's shortcuts."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import RequestTimedOutError
+from aiokafka.errors import KafkaError, RequestTimedOutError
 
-from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
-from pipelines.kafka.options import client_options
+from operators.wire.schema import NodePlan, Result, StreamPlan, from_json
+from pipelines.kafka.async_clients import reading
 from pipelines.settings import BrokerSettings
+from serving.common.redaction import redact
+from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +33,7 @@ async def records(
     What cannot be read is logged and left out; ``what`` says what is looked for, should it take long.
     """
     # Without a group a consumer is assigned all partitions of its topic at once.
-    consumer = AIOKafkaConsumer(topic, **client_options(settings), enable_auto_commit=False, check_crcs=False)
-    watch_fetches(consumer, FetchLog())  # which checks them
-    try:
-        await consumer.start()
+    async with reading(settings, topic) as consumer:
         ends = await consumer.end_offsets(consumer.assignment())
         starts = await _starts(consumer, ends, since_ms)
         length = sum(ends[partition] - start for partition, start in starts.items())
@@ -49,8 +48,6 @@ async def records(
             unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
             if unread and not batches:
                 raise RequestTimedOutError(f"nothing came for {SILENCE_S:g} s")
-    finally:
-        await consumer.stop()
 
 
 async def _starts(
@@ -66,3 +63,42 @@ async def _starts(
     for partition, start in starts.items():
         consumer.seek(partition, start)
     return starts
+
+
+async def each_result(settings: BrokerSettings, topic: str, stream: str | None, take: Callable[[Result], None]) -> None:
+    """Hand every result of the topic, or of one stream, to ``take``; Unavailable where there is no broker."""
+    try:
+        async for record in records(settings, topic, "the result"):
+            if record.value is None or (stream is not None and record.key != stream.encode()):
+                continue
+            try:
+                take(from_json(record.value, Result))
+            except Malformed:
+                continue  # others may write to the topic too
+    except (KafkaError, OSError) as error:
+        raise _unavailable(settings, topic, error) from None
+
+
+async def audits(settings: BrokerSettings, topic: str, stream: str, query: str) -> list[NodePlan]:
+    """The shortcuts' audits in the latest plan of a stream; Unavailable where there is no broker."""
+    found: list[NodePlan] = []
+    try:
+        async for record in records(settings, topic, "the stream's plan"):
+            if record.value is None or record.key != stream.encode():
+                continue
+            try:
+                plan = from_json(record.value, StreamPlan)
+            except Malformed:
+                continue
+            if (plan.stream, plan.query) == (stream, query):
+                found = plan.nodes
+    except (KafkaError, OSError) as error:
+        raise _unavailable(settings, topic, error) from None
+    return found
+
+
+def _unavailable(settings: BrokerSettings, topic: str, error: Exception) -> Unavailable:
+    said = redact(str(error) or type(error).__name__)
+    return Unavailable(
+        f"broker {settings.url}: topic {topic} cannot be read: {said}; is it there, and may you read it?"
+    )

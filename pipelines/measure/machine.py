@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
-from pathlib import Path
 
 from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.extras import absent
-from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.process.heap import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
 from serving.common.threads import usable_cores
 from serving.common.versions import versions_of
 from serving.errors import ModelError
+from serving.variants.profiles import processor
 
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "openvino")
 ASK_S = 10.0
@@ -22,7 +21,7 @@ ASK_S = 10.0
 
 def this_machine(known: Catalogue, broker: str | None = None, refusal: str | None = None) -> Machine:
     """Look at everything but the broker, of which the caller knows; takes a second or two."""
-    name, flags = _processor()
+    name, flags = processor()
     whole, faulty = _models(known)
     gpu = _gpu()
     return Machine(
@@ -40,17 +39,6 @@ def this_machine(known: Catalogue, broker: str | None = None, refusal: str | Non
         absent=tuple(absent()),
         refusal=refusal,
     )
-
-
-def _processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]:
-    """Name and flags; Linux says both in a file, under names that depend on the processor's kind."""
-    try:
-        lines = [line.partition(":") for line in info.read_text().splitlines()]
-    except OSError:
-        return platform.processor() or platform.machine(), frozenset()
-    said = {key.strip().lower(): value.strip() for key, _, value in lines}
-    flags = said.get("flags") or said.get("features") or ""
-    return said.get("model name") or platform.machine(), frozenset(flags.split())
 
 
 def _why_not_on_gpu() -> str | None:

@@ -83,7 +83,6 @@ class ProcessMeter(Observer):
 
     @property
     def loaded_bytes(self) -> int:
-        """The memory of all that is loaded."""
         with self._lock:
             return sum(self._loaded.values())
 

@@ -3,6 +3,6 @@ and then acknowledged. What a worker knows of streams, and which frames are answ
 this room knows Faust.
 
 Read in this order: ``message``, ``partition``, ``shared_parts``, ``queries``, ``query_window``, ``window``,
-``sampling``, ``motion_gates``, ``answer``, ``resume``, ``open_streams``,
-``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``tally``.
+``sampling``, ``answer``, ``resume``, ``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``,
+``publisher``, ``tally``.
 """

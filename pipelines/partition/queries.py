@@ -36,7 +36,6 @@ class QueryWork:
     """Streams whose past its events know."""
 
     def forget(self, stream: str) -> None:
-        """Drop the state of a stream."""
         self.met.discard(stream)
         self.told.discard(stream)
         self.analyser.forget(stream)
@@ -82,7 +81,6 @@ class Queries:
         return any(work.analyser.busy(stream) for work in self._works)
 
     def reset(self) -> None:
-        """Note that partitions moved."""
         for work in self._works:
             work.resume.reset()
             work.state_store.reset()
@@ -95,9 +93,7 @@ class Queries:
             await work.state_store.read()
 
     async def settled(self, within_s: float) -> None:
-        """Return when no frame is analysed any more, or after so long."""
         await asyncio.gather(*(work.analyser.settled(within_s) for work in self._works))
 
     async def save(self) -> None:
-        """Save what was learnt of streams."""
         await asyncio.gather(*(work.state_store.save() for work in self._works))

@@ -81,11 +81,9 @@ class QueryWindow:
         self._window.put(in_work, partial(self._begin, in_work, fault))
 
     async def drain(self) -> None:
-        """Return when everything is stored."""
         await self._window.drain()
 
     async def abandon(self) -> None:
-        """Give up what is in work."""
         await self._window.abandon()
 
     def _begin(self, in_work: InWork, fault: Exception | None) -> Coroutine[Any, Any, Answer]:

@@ -164,7 +164,6 @@ class KafkaResume:
         return self._tail.answered(header)
 
     def recent(self, stream: str) -> list[Result]:
-        """The stream's last results in order, given out once."""
         return self._tail.recent(stream)
 
     async def _values(self, since_ms: float) -> AsyncIterator[tuple[bytes | None, str]]:
@@ -201,7 +200,6 @@ class Answered:
         return self._frames
 
     def add(self, run: Run, seq: int) -> None:
-        """Note that the frame has a result."""
         seqs = self._runs.setdefault(run, set())
         self._frames += seq not in seqs
         seqs.add(seq)

@@ -1,18 +1,24 @@
 """Which frames a query looks at, of streams whose producer publishes every frame: as its ``sample`` says, unless
-capture has left the others out already. By media time and numbers alone; no clock. The gate is in ``motion_gates``.
+capture has left the others out already. By media time and numbers alone; no clock. Queries that thin a stream
+by movement alike have one motion gate, and see the same frames.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from msgspec import UNSET
 
+from operators.capture.picture import MotionGate, thumbnail_of
 from operators.capture.sources.sampling import interval_of
+from operators.frames.codec import DECODING_BYTES_PER_PIXEL, FrameError
 from operators.wire.schema import FrameHeader, Result
+from pipelines.execute.frame_room import ByteBudget
 from pipelines.query.query_file import Fps, Query
+from serving.common.threads import in_thread
 
 LeftOut = Literal["sample", "motion_gate", "repeated"]
 """``sample``: another frame of its interval is looked at. ``motion_gate``: nothing moves in it. ``repeated``: a worker
@@ -107,7 +113,6 @@ class FrameSampling:
         self._streams.clear()
 
     def forget(self, stream: str) -> None:
-        """Drop the state of a stream."""
         self._streams.pop(stream, None)
 
     def _of(self, stream: str) -> ThinnedStream | None:
@@ -120,3 +125,46 @@ def _precedes(header: FrameHeader, answered: Result) -> bool:
     """Whether a frame lies before an answered one: a producer may have begun its numbers anew in the same run."""
     earlier = header.seq < answered.seq and header.captured_at <= answered.frame.captured_at
     return earlier and header.run == answered.run
+
+
+GATE_BYTES: Final = 96 << 20
+"""For all JPEGs that are decoded for gates at once, as if they were decoded whole; a larger one goes on unseen."""
+
+
+@dataclass(slots=True)
+class _Gate:
+    passes: MotionGate = field(default_factory=MotionGate)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class MotionGates:
+    """Says in which frames nothing moves; for each stream in the order of the calls."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, dict[Thinning, _Gate]] = {}
+        self._memory = ByteBudget(GATE_BYTES)
+
+    async def still(self, thinning: Thinning, header: FrameHeader, data: bytes) -> bool:
+        """Whether nothing moves in a frame that is left after ``thinning`` by rate.
+
+        A picture that cannot be read goes on: what is wrong with it is told where it is decoded.
+        """
+        gate = self._streams.setdefault(header.stream, {}).setdefault(thinning, _Gate())
+        async with gate.turn:
+            size_bytes = 0 if header.raw else header.width * header.height * DECODING_BYTES_PER_PIXEL
+            if header.encoding == "none" or header.motion_gate is True or size_bytes > GATE_BYTES:
+                return False
+            await self._memory.take(size_bytes)
+            try:
+                return not gate.passes.passes(await in_thread(lambda: thumbnail_of(header, data)))
+            except FrameError:
+                return False
+            finally:
+                self._memory.give(size_bytes)
+
+    def begin_anew(self) -> None:
+        """Note that partitions moved: what was in work may come again, and passes again."""
+        self._streams.clear()
+
+    def forget(self, stream: str) -> None:
+        self._streams.pop(stream, None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from operators.observer import UNOBSERVED, Observer
 from pipelines.partition.message import Message
-from pipelines.partition.motion_gates import MotionGates
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries
+from pipelines.partition.sampling import MotionGates
 from pipelines.partition.tally import MissingFrames, Tally
 from pipelines.settings import StreamBounds
 

@@ -24,7 +24,6 @@ class Tally:
     _latest_s: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def acknowledge(self, message: Message) -> None:
-        """Note that a message was acknowledged."""
         place = message.topic, message.partition
         self.acknowledged[place] = message.offset + 1
         self._latest_s[place] = message.timestamp_s

@@ -44,7 +44,6 @@ class NodeTimes:
     _shares: deque[float] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def observe(self, took: float) -> None:
-        """Take the next one."""
         if not self.mean:
             self.mean = took
         self._shares.append(took / max(self.mean, SHORTEST))
@@ -165,7 +164,6 @@ class FanOut:
     taken: float = 0.0
 
     def observe(self, given: int, taken: int) -> None:
-        """Take how many items the node before had ``given``, and how many of them came to this node."""
         kept = 0.5 ** (given / HALF_LIFE)
         self.given = kept * self.given + given
         self.taken = kept * self.taken + taken

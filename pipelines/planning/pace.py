@@ -30,7 +30,6 @@ class ArrivalPace:
     arrived_s: float | None = None
 
     def arrived(self, now_s: float) -> None:
-        """Take the arrival of a frame."""
         if self.arrived_s is not None:
             passed_s = max(now_s - self.arrived_s, 0.0)
             known_s = self.interval_s

@@ -18,8 +18,7 @@ from operators.decision import Decision, Rung
 from pipelines.planning.planner import Planner, PlannerAround, Step
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import TROUBLED, State
-from serving.selection.select import select
-from serving.selection.table import Requirements, VariantRecord, VariantTable
+from serving.selection import Requirements, VariantRecord, VariantTable, select
 
 NOWHERE = "placed nowhere"
 AGAIN_S = 1.0

@@ -1,4 +1,4 @@
-"""The only way to a terminal: whatever text comes from elsewhere, nothing in it acts upon the terminal.
+"""The only way to a terminal: whatever text comes from elsewhere, nothing in it acts upon it or shows a secret.
 
 Names, labels and messages come from topics, cards, files and servers; any of them may hold escapes.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import traceback
+from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
+from serving.common.redaction import redact
 from serving.common.untrusted import printable, printable_lines
 
 
@@ -38,3 +41,42 @@ def show_traceback(kind: type[BaseException], error: BaseException, trace: Trace
     """Stands in for ``sys.excepthook``, with nothing that acts upon the terminal."""
     for line in "".join(traceback.format_exception(kind, error, trace)).split("\n"):
         sys.stderr.write(printable(line) + "\n")
+
+
+MAX_HELD = 65_536
+"""Characters that are held; a longer line is written in parts."""
+
+
+class SafeStream:
+    """A text stream that shows no secrets. Lines are kept together, so that a secret written in pieces is seen."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._held = ""
+        self._lock = threading.RLock()
+
+    def write(self, text: str) -> int:
+        """Write the lines that are complete by now, redacted."""
+        with self._lock:
+            complete, end, rest = (self._held + text).rpartition("\n")
+            if len(rest) > MAX_HELD:
+                complete, end, rest = complete + end + rest, "", ""
+            self._held = rest
+            if complete or end:
+                self._stream.write(redact(complete) + end)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what is held, complete or not."""
+        with self._lock:
+            held, self._held = self._held, ""
+            if held:
+                self._stream.write(redact(held))
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

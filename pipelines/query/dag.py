@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, ZONE, Facts, Selection, leaves
-from pipelines.query.nodes import FRAME, MOTION, OwnNode, takes_frame
-from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
+from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
+from pipelines.query.query_file import Query
 from serving.common.explain import Problem, choices
 from serving.errors import QueryError
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.query.nodes import is_planned
-from pipelines.query.query_file import DetectNode, Query, StreamSpec
+from pipelines.query.nodes import DetectNode, is_planned
+from pipelines.query.query_file import Query, StreamSpec
 
 LEAST_SLO_MS = 1000.0
 """A shorter time is not spent on waiting for frames where models are chosen by the time that is left."""

@@ -16,21 +16,16 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.query.elsewhere.backends import Backends, BackendSpec
+from pipelines.query.elsewhere.backends import Backends
 from pipelines.query.learning import LearningSpec
 from pipelines.query.nodes import (
-    MOTION,
     NODE_TYPES,
-    DetectNode,
     NetworkNode,
-    Node,
     NodeSpec,
     OwnNode,
     PolicyName,
-    RecogniseNode,
     Seconds,
     Share,
-    TrackNode,
     learns,
     takes_exits,
 )
@@ -43,26 +38,6 @@ from serving.errors import QueryError, SourceError
 
 if TYPE_CHECKING:
     from operators.zones.layout import Layout
-
-__all__ = [
-    "DEFAULT_ACCURACY",
-    "DEFAULT_MAX_WIDTH",
-    "MOTION",
-    "BackendSpec",
-    "DetectNode",
-    "Draft",
-    "Events",
-    "Fps",
-    "Node",
-    "NodeSpec",
-    "Publish",
-    "Query",
-    "RecogniseNode",
-    "StreamSpec",
-    "TrackNode",
-    "load_query",
-    "read_draft",
-]
 
 DEFAULT_ACCURACY = 0.9
 """A shortcut can be shown to keep it where an oracle says the same of an object again in 0.95, as ours do."""

@@ -47,7 +47,6 @@ class ZoneSpec(ShapeSpec):
 
     @property
     def zone(self) -> Zone:
-        """The zone that operators work with."""
         from operators.zones.layout import Zone  # brings numpy, which a query with a mistake does without
 
         return Zone(self.name, self.polygon, self.streams, self.concerned, self.point)
@@ -61,7 +60,6 @@ class LineSpec(ShapeSpec):
 
     @property
     def line(self) -> Line:
-        """The line that operators work with."""
         from operators.zones.layout import Line  # brings numpy
 
         return Line(self.name, self.points, self.streams, self.concerned, self.point)
@@ -124,7 +122,6 @@ class MaskSpec(Strict):
 
     @property
     def mask(self) -> Mask:
-        """The mask that operators work with."""
         from operators.frames.mask import Mask  # brings numpy, which a query with a mistake does without
 
         labels = None if self.labels is None else frozenset(self.labels)

@@ -31,7 +31,6 @@ class Sought:
     """First and last number of each stream's frames."""
 
     def take(self, result: Result) -> None:
-        """Look at the next result."""
         if self.stream not in (None, result.stream):
             return
         if result.stream in self.seen or len(self.seen) < MOST_STREAMS:

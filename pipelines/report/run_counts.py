@@ -187,7 +187,6 @@ class Percentiles:
         """The sum of all durations."""
 
     def add(self, duration_ms: float) -> None:
-        """Count a duration."""
         self._bins[round(math.log(max(duration_ms, SMALLEST_MS) / SMALLEST_MS) * _PER_E)] += 1
         self._count += 1
         self.total_ms += duration_ms

@@ -77,7 +77,6 @@ class LookCounts:
         self._last: OrderedDict[tuple[str, str, int, str], str] = OrderedDict()
 
     def see(self, result: Result) -> None:
-        """Take the result of a frame."""
         for found in result.objects:
             for said in found.attributes:
                 self._counts[said.name].add(said, found.track_id is not None)

@@ -15,7 +15,7 @@ from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
-from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.client.pick import PlacedRates
 from serving.remote.endpoint.terms import is_endpoint
 from serving.remote.session_meter import SessionMeter
 from serving.variants.variant import placed

@@ -229,7 +229,6 @@ class BoundedStore:
         self.size_bytes += size_bytes
 
     def pop(self, key: str) -> bytes | None:
-        """Remove and return a value."""
         value = self._items.pop(key, None)
         if value is not None:
             self.size_bytes -= self._size(key, value)

@@ -1,15 +1,17 @@
-"""The energy of this machine, where the kernel tells it: Intel's and AMD's RAPL counters under ``/sys/class/powercap``.
+"""The energy of this machine: Intel's and AMD's RAPL counters under ``/sys/class/powercap``, and a GPU's power by NVML.
 
 A machine's energy is shared among all that computes on it by processor time: joules of the packages over the busy
 seconds of all processors in the same time. So idle power is paid by those who compute. Where a GPU runs networks, they
-cost seconds of the GPU, and its power counts in place of the processors' (``gpu_power``).
+cost seconds of the GPU, and its power counts in place of the processors'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from serving.engines.execution_device import gpu_uuid
 
 POWERCAP = Path("/sys/class/powercap")
 STAT = Path("/proc/stat")
@@ -85,3 +87,34 @@ def busy_s(stat: str) -> float:
     """
     first = stat.partition("\n")[0].split()[1:9]
     return sum(int(each) for place, each in enumerate(first) if place not in _IDLE) / HERTZ
+
+
+class GpuPower:
+    """Joules for a second of a GPU: what it draws at the time."""
+
+    def __init__(self, library: Any, gpu: Any) -> None:
+        """``library``: ``pynvml``, initialised; ``gpu``: its handle."""
+        self._library, self._gpu = library, gpu
+
+    def joules_per_s(self) -> float | None:
+        """Watts of late; None where the GPU does not tell."""
+        try:
+            return float(self._library.nvmlDeviceGetPowerUsage(self._gpu)) / 1e3
+        except self._library.NVMLError:
+            return None
+
+
+def gpu_power() -> GpuPower | None:
+    """The meter of the GPU that runs networks; None where none does or it does not tell."""
+    if (uuid := gpu_uuid()) is None:
+        return None
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        meter = GpuPower(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid))
+    except pynvml.NVMLError:
+        return None
+    return None if meter.joules_per_s() is None else meter

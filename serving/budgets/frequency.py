@@ -48,7 +48,6 @@ class Frequency:
         return KeptFrequency(self.count, max(at_s - self.since_s, 0.0))
 
     def asked(self, now_s: float, requests: float = 1.0) -> None:
-        """Count requests."""
         self.count = self._decayed(now_s) + requests
         self.at_s = now_s
 

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 
@@ -110,3 +111,25 @@ def retry(
             on_failure(error, persistence.within_s - waited_s)
         pause(delay_s)
     raise AssertionError("counting has no end")
+
+
+MOST_PATIENCE_S = 3600.0
+"""A server that asks for more time than that is asked again nevertheless."""
+
+
+def asked_for_s(retry_after: str | None, now_s: float) -> float:
+    """For how long a web server asks to be left alone, by its header ``Retry-After``: seconds, or a date.
+
+    ``now_s``: since the epoch. What is neither asks for nothing (RFC 9110, 10.2.3).
+
+    >>> [asked_for_s(said, now_s=0.0) for said in ("120", "Thu, 01 Jan 1970 00:01:00 GMT", "-1", "soon", None)]
+    [120.0, 60.0, 0.0, 0.0, 0.0]
+    """
+    said = (retry_after or "").strip()
+    if said.isascii() and said.isdigit():
+        return min(float(said[:9]), MOST_PATIENCE_S)
+    try:
+        at_s = parsedate_to_datetime(said).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(0.0, at_s - now_s), MOST_PATIENCE_S)

@@ -84,7 +84,6 @@ class ExitResult:
     """By cut, N × values; to be read of rows that ran on only."""
 
     def at(self, rows: NDArray[np.intp]) -> ExitResult:
-        """Some of the rows."""
         taps = [tap[rows] for tap in self.taps]
         return ExitResult(self.scores[rows], self.place[rows], self.left[rows], self.distribution[rows], taps)
 

@@ -1,4 +1,4 @@
-"""Static int8: weights and activations as 8-bit numbers whose scales come from calibration data (ONNX Runtime's tool).
+"""Fewer bits: static int8, whose scales come from calibration data, and fp16, both by ONNX Runtime's tools.
 
 The graph is written with pairs of QuantizeLinear and DequantizeLinear, which ONNX Runtime and OpenVINO both turn into
 integer arithmetic. Weights have a scale per output channel and 7 of the 8 bits: processors without VNNI add pairs of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,3 +94,20 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         root.setLevel(level)
+
+
+with silent():
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+
+def in_half_precision(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model in fp16; operators that the tool knows to need more stay in fp32. ModelError where it fails.
+
+    ``name``: of the model, for messages.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numbers that are too small or too large are brought to the nearest
+            return convert_float_to_float16(folded(model), keep_io_types=True)
+    except Exception as error:  # the tool raises whatever it meets
+        raise ModelError(f"model {name!r} cannot be converted to fp16: {first_line(error)}") from error

@@ -102,13 +102,11 @@ class Residency:
         self._pins[model] += 1
 
     def unpin(self, model: str) -> None:
-        """One use less."""
         self._pins[model] -= 1
         if self._pins[model] <= 0:
             del self._pins[model]
 
     def is_pinned(self, model: str) -> bool:
-        """Whether somebody uses the model."""
         return model in self._pins
 
     def _make_room(self, model: str, size_bytes: int) -> list[str]:

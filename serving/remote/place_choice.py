@@ -88,7 +88,6 @@ class PlaceChoice:
         place.requests, place.failures = place.requests + 1, 0
 
     def failed(self, name: str, now_s: float) -> None:
-        """A place has not answered."""
         if (place := self._places.get(name)) is not None:
             place.back_s = now_s + AWAY.delay_s(place.failures, self._rng)
             place.failures += 1

@@ -93,7 +93,6 @@ class Router:
         return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer, price)
 
     def is_placed(self, model: str) -> bool | None:
-        """Whether a model's backend has it ready by a placement; None where no placement speaks of such models."""
         served, backend = _placed(model)
         return None if backend in (None, ANYWHERE) else self._client(model).is_placed(served)
 

@@ -88,7 +88,6 @@ class Device:
         self._used = TimeBeside()
 
     def start(self) -> None:
-        """Start the thread."""
         self._loop, self._open = asyncio.get_running_loop(), True
         self._used = TimeBeside()  # what the loop does while a batch runs is not the network's
         self._serve_anew()

@@ -63,17 +63,14 @@ class Request:
 
     @property
     def deadline(self) -> float:
-        """The deadline of everything that follows from the answer."""
         return self.urgency.deadline
 
     @property
     def droppable(self) -> bool:
-        """Whether it may be given up."""
         return self.urgency.droppable
 
     @property
     def downstream_s(self) -> float:
-        """Time needed after the answer."""
         return self.urgency.downstream_s
 
 

@@ -32,7 +32,6 @@ class Session:
     """By model of the group."""
 
     def add(self, request: Request, now: float) -> None:
-        """Queue a request."""
         urgency = request.urgency
         if urgency.background:
             self.background.append(request)
@@ -64,7 +63,6 @@ class Session:
         return meter if meter is not None and meter.is_due() else None
 
     def load(self, now: float) -> SessionLoad:
-        """The session's load."""
         latency = self.latency.table
         due, places = most_urgent(self.waiting, now, latency)
         return SessionLoad(self.name, latency, self.max_batch, len(self.waiting), due, places, len(self.background))
@@ -80,7 +78,6 @@ class Session:
         return chosen
 
     def forget(self, requests: Iterable[Request]) -> None:
-        """Remove requests from the queues."""
         gone = set(map(id, requests))
         self.waiting = [request for request in self.waiting if id(request) not in gone]
         self.background = [request for request in self.background if id(request) not in gone]

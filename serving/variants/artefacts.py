@@ -164,7 +164,7 @@ def _made(entry: Entry, variant: Variant, calibration: Calibration | None) -> on
             raise ModelError(f"variant {variant.id!r}: int8 needs pictures to be calibrated on")
         model = quantised(variant.model, model, calibration.items)
     if variant.precision == "fp16":
-        from serving.graphs.half_precision import in_half_precision
+        from serving.graphs.quantise import in_half_precision
 
         model = in_half_precision(variant.model, model)
     return model

@@ -27,6 +27,8 @@ PACKAGES: dict[EngineName, tuple[str, ...]] = {
     "openvino": ("openvino",),
 }
 """Where an engine comes from; the first that is installed counts."""
+SMALL_NUMBERS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8")
+"""A processor's flags."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,7 +50,7 @@ class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def fingerprint(engine: EngineName) -> Fingerprint:
     memory_gib = round(psutil.virtual_memory().total / (1 << 30))
-    return Fingerprint(_processor() + _gpu(engine), usable_cores(), memory_gib, _engine(engine))
+    return Fingerprint(_able() + _gpu(engine), usable_cores(), memory_gib, _engine(engine))
 
 
 def installed(engine: EngineName) -> bool:
@@ -69,18 +71,21 @@ def _engine(engine: EngineName) -> str:
     return next((f"{package} {version}" for package, version in versions_of(PACKAGES[engine]).items()), engine)
 
 
-def _processor() -> str:
-    """The processor's name with what it can do for small numbers, on which int8 and bf16 depend; Linux says both."""
+def processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]:
+    """Name and flags; Linux says both in a file, under names that depend on the processor's kind."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        lines = [line.partition(":") for line in info.read_text(encoding="utf-8").splitlines()]
     except OSError:
-        return platform.processor() or platform.machine()
-    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    flags = facts.get("flags", "").split()
-    known = [
-        flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8") if flag in flags
-    ]
-    return " ".join([facts.get("model name", platform.machine()), *known])
+        return platform.processor() or platform.machine(), frozenset()
+    facts = {key.strip().lower(): value.strip() for key, _, value in lines}
+    flags = facts.get("flags") or facts.get("features") or ""
+    return facts.get("model name") or platform.machine(), frozenset(flags.split())
+
+
+def _able() -> str:
+    """The processor's name with what it can do for small numbers, on which int8 and bf16 depend."""
+    name, flags = processor()
+    return " ".join([name, *(flag for flag in SMALL_NUMBERS if flag in flags)])
 
 
 SCHEMA = "sluice.profile/1"

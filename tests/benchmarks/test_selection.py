@@ -7,8 +7,7 @@ import pytest
 
 from benchmarks.selection import BRUTE_FORCE, TABLE, VARIANTS, brute_force, catalogue, headline, requirements, row
 from serving.scheduling.health import State
-from serving.selection.select import select
-from serving.selection.table import VariantTable
+from serving.selection import VariantTable, select
 
 
 @pytest.mark.parametrize("case", ["active", "inactive", "none"])

@@ -13,8 +13,7 @@ from benchmarks.tracking_parts.play import Played, play
 from benchmarks.tracking_parts.recordings import Found, Moment, Street, made, recorded, truth
 from benchmarks.tracking_parts.scores import overlap, score
 from datasets.street import StreetObject
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 
 STREET = Street(3, "day", 5, 4.0)
 

@@ -18,10 +18,10 @@ from aiohttp import ClientSession
 from aiokafka import AIOKafkaConsumer
 
 from operators.frames.codec import decode_frame, encode_frame
-from operators.frames.frame import FrameId, frame_of
+from operators.frames.frame import frame_of
 from operators.inference import prepared
 from operators.recognise.classifier import probabilities
-from operators.wire.schema import FRAME_HEADER_KEY, Result, from_json, to_json
+from operators.wire.schema import FRAME_HEADER_KEY, FrameId, Result, from_json, to_json
 from pipelines.kafka.options import client_options
 from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue

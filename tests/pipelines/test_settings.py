@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.process.heap import machine_memory_bytes
 from pipelines.settings import (
     BrokerSettings,
     StreamBounds,

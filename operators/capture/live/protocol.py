@@ -100,7 +100,6 @@ class Channel:
 
     @property
     def pid(self) -> int:
-        """The process id of the decoder process."""
         return self._process.pid
 
     def receive(self, timeout_s: float) -> tuple[Message, Pixels | None]:
@@ -120,7 +119,6 @@ class Channel:
         return message, viewed(content, message.encoding, message.width, message.height)
 
     def kill(self) -> None:
-        """End the process at once, from any thread; a ``receive`` under way raises ``Closed``."""
         self._process.kill()
 
     def __enter__(self) -> Self:

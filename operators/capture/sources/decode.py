@@ -110,12 +110,10 @@ class VideoReader:
 
     @property
     def interval_s(self) -> float:
-        """Nominal time between frames."""
         return self._times.interval_s
 
     @property
     def duration_s(self) -> float | None:
-        """The duration that the header promises; None for a stream without end."""
         duration = self._container.duration
         return duration / av.time_base if duration and duration > 0 else None
 
@@ -139,10 +137,6 @@ class VideoReader:
         return self._stream.codec_context.width, self._stream.codec_context.height
 
     def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
-        """Yield the sampled frames; ``on_progress`` is called for every frame, sampled or not.
-
-        Raises ``SourceError`` if the source breaks off, or if not one frame can be decoded.
-        """
         sampler = Sampler(self._sampling)
         for packet in self._packets():
             if self._sampling.mode == "keyframes" or self._leave_out(packet):
@@ -157,7 +151,6 @@ class VideoReader:
             raise SourceError(f"{self._uri}: no frame could be decoded", "decode_error")
 
     def summary(self) -> str | None:
-        """Return a note for people on a video that was read to its end; None if all is well."""
         notes = []
         promised = 0 if self._gone else self._stream.frames
         if self._sampling.mode != "keyframes" and self._decoded + self._left_out < promised:
@@ -171,7 +164,6 @@ class VideoReader:
         return "; ".join(notes) or None
 
     def close(self) -> None:
-        """Release the decoder and the file or connection."""
         self._container.close()
 
     def __enter__(self) -> Self:

@@ -71,7 +71,6 @@ class ImageReader:
         return len(self._paths) * self.interval_s
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the sampled images; raises ``SourceError`` if not one can be decoded."""
         sampler = Sampler(self._sampling)
         decoded = 0
         for index, path in enumerate(self._paths):

@@ -106,7 +106,6 @@ class GeneratedSource:
         self.duration_s: float | None = None
 
     def pictures(self) -> Iterator[Picture]:
-        """The sampled frames."""
         sampler = Sampler(self._sampling)
         last_s: float | None = None
         started = time.perf_counter()

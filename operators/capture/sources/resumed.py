@@ -33,19 +33,13 @@ class ResumedVideo:
 
     @property
     def interval_s(self) -> float:
-        """Nominal time between frames."""
         return self._reader.interval_s
 
     @property
     def duration_s(self) -> float | None:
-        """The duration that the header promises; None for a stream without end."""
         return self._reader.duration_s
 
     def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
-        """Yield the sampled frames; ``on_progress`` is called for every frame, sampled or not.
-
-        Raises ``SourceError`` if the source breaks off, or if not one frame can be decoded.
-        """
         last_s = -math.inf
         try:
             for picture in self._reader.pictures(on_progress):
@@ -59,9 +53,7 @@ class ResumedVideo:
             yield from (each for each in self._reader.pictures(on_progress) if each.media_time_s > last_s)
 
     def summary(self) -> str | None:
-        """Return a note for people on a video that was read to its end; None if all is well."""
         return self._reader.summary()
 
     def close(self) -> None:
-        """Release the decoder and the file or connection."""
         self._reader.close()

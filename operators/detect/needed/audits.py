@@ -15,8 +15,8 @@ import numpy as np
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator, ask
 from operators.decision import Decision
+from operators.detect.agreement import opinion
 from operators.detect.needed.matching import agreement, same_counts
-from operators.detect.opinions import opinion
 from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.planes import Pixels, Planes, bgr
 from operators.observer import UNOBSERVED, Observer

@@ -1,4 +1,4 @@
-"""Regions of an earlier detection as they lie now: where their motion or the pixels have moved them. Pure."""
+"""Regions of an earlier detection as they lie now, by their motion or the pixels, and the cells they explain. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from operators.detect.needed.flow import Boxes, Corners, Flow, moved
+from operators.frames.changes import COLUMNS, ROWS, Cells
 from operators.frames.frame import Box, Landmarks, Region
 from operators.track.tracker import Centres, KalmanTracker
 
@@ -69,3 +70,18 @@ def landmarks_in(region: Region, now: Box) -> Landmarks | None:
     across = (now.x_max - now.x_min) / (before.x_max - before.x_min)
     down = (now.y_max - now.y_min) / (before.y_max - before.y_min)
     return tuple((now.x_min + (x - before.x_min) * across, now.y_min + (y - before.y_min) * down) for x, y in landmarks)
+
+
+WIDENED = 0.25
+"""Share of its size by which a known box is widened on each side: its object has moved since."""
+
+
+def covered_cells(boxes: Boxes) -> Cells:
+    """Return the cells that lie in a box or touch it, each box widened."""
+    covered = np.zeros((ROWS, COLUMNS), bool)
+    for x_min, y_min, x_max, y_max in boxes:
+        wide, high = (x_max - x_min) * WIDENED, (y_max - y_min) * WIDENED
+        left, right = int((x_min - wide) * COLUMNS), int(np.ceil((x_max + wide) * COLUMNS))
+        top, bottom = int((y_min - high) * ROWS), int(np.ceil((y_max + high) * ROWS))
+        covered[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = True
+    return covered

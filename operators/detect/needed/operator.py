@@ -64,11 +64,9 @@ class DetectWhenNeeded:
         """The paces of streams whose first frame is still to come."""
 
     async def prepare(self) -> None:
-        """Make the detector ready."""
         await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
-        """Return the regions of the frame, found by the detector or moved from where it found them."""
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
         if planned is None and call.decision.past is None:
@@ -109,11 +107,9 @@ class DetectWhenNeeded:
         return planned.regions
 
     def published(self, frame: FrameId) -> None:
-        """Let the audit of a frame begin: its result has been published."""
         self._audits.published(frame)
 
     def dropped(self, frame: FrameId) -> None:
-        """Audit nothing of a frame that was dropped or failed."""
         self._audits.dropped(frame)
 
     def forget(self, stream: str) -> None:
@@ -140,12 +136,10 @@ class DetectWhenNeeded:
         }
 
     def snapshot(self, stream: str) -> bytes | None:
-        """Return the stream's pace and what audits found of it, as JSON; None for an unknown stream."""
         known = self._streams.here(stream)
         return None if known is None else snapshot.to_json(known.pace.learnt, self._model, self._terms.accuracy)
 
     def restore(self, stream: str, data: bytes) -> None:
-        """Go on at the pace that another worker has found; an unusable snapshot is logged and ignored."""
         learnt = snapshot.from_json(data, self._model, self._terms.accuracy, f"stream {stream}, node {self.node}")
         if learnt is not None:
             self._restored[stream] = SkipPace.after(1 - self._terms.accuracy, learnt)

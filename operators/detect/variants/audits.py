@@ -21,8 +21,8 @@ from learning.budget import Budget
 from operators.audits.stream_audits import StreamAudits
 from operators.audits.unit_costs import UnitCosts
 from operators.background import PendingLook
+from operators.detect.agreement import opinion
 from operators.detect.needed.matching import agreement
-from operators.detect.opinions import opinion
 from operators.detect.variants.second_looks import FrameLooks, ModelPicture
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer

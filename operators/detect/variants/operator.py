@@ -40,7 +40,6 @@ class DetectVariants:
         self._absent: set[str] = set()
 
     async def prepare(self) -> None:
-        """Make all models ready."""
         await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
@@ -65,11 +64,9 @@ class DetectVariants:
         return NodeAnswer(found, decision, declined)
 
     def published(self, frame: FrameId) -> None:
-        """Let audits of a frame begin: its result has been published."""
         self._looks.published(frame)
 
     def dropped(self, frame: FrameId) -> None:
-        """Audit nothing of a frame that was dropped or failed."""
         self._looks.dropped(frame)
 
     def forget(self, stream: str) -> None:
@@ -79,21 +76,17 @@ class DetectVariants:
         self._detector.forget(stream)
 
     async def close(self, within_s: float) -> None:
-        """Finish the audits that wait, within the time, and give up the rest."""
         await self._looks.close(within_s)
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
-        """Return how each stream stands with each model; with ``gone`` also those that ended or moved away."""
         found = {name: self._plans(stream) for name, stream in self._streams.known(gone).items()}
         return {name: plans for name, plans in found.items() if plans}
 
     def snapshot(self, stream: str) -> bytes | None:
-        """Return the audits, as JSON; None for an unknown stream."""
         known = self._streams.here(stream)
         return None if known is None else NodeSnapshot(audits=known.audits.states()).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
-        """Restore the audits that another worker saved; an unusable snapshot is logged and ignored."""
         found = from_json(data, self._where(stream))
         if found is not None:
             audits = self._streams.renew(stream).audits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from operators.frames.changes import thumbnail
 from operators.frames.frame import Frame
-from operators.frames.thumbnail import thumbnail
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import SCENE_RULE, SceneRule
 from operators.recognise.objects.objects import Objects

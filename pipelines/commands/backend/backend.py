@@ -16,8 +16,8 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import read_secret
 from pipelines.settings import broker_settings, serve_secret, stalled_end_s
 from serving.errors import BadInput
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.server.server_limits import ServerLimits
+from serving.remote.protocol.parameters import WireLimits
+from serving.remote.server.admission import ServerLimits
 
 PEM = click.Path(path_type=Path)
 LIMITS = ServerLimits()

@@ -13,10 +13,10 @@ from pipelines.observe.metrics import families
 from pipelines.observe.metrics.tallies import Tallies
 from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import ENVELOPE_BYTES
 from serving.remote.server.admission import Admission
-from serving.remote.server.http.http_routes import http_routes
+from serving.remote.server.http_routes import http_routes
 from serving.remote.server.inference_service import InferenceService
 from serving.remote.server.refusals import Status
 
@@ -55,7 +55,6 @@ class BackendPage(Station):
         self.beside(self._metrics)
 
     def ended(self, network: str, status: Status | None, items: int, took_s: float) -> None:
-        """A request has ended."""
         self._metrics.ended(network, status, items, took_s)
 
     def serving(

@@ -18,16 +18,15 @@ from pipelines.environment import artefacts_dir, backend
 from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.watchers import HeartbeatFile
-from pipelines.process.heap import giving_back
-from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.process.heap import giving_back, machine_memory_bytes
 from pipelines.process.signals import end_when_the_loop_hangs, end_within, stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile, unless
 from pipelines.settings import BrokerSettings, model_memory
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
+from serving.remote.server.admission import ServerLimits
 from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
 from serving.remote.server.inference_service import InferenceService, ServedEngine, unheard
-from serving.remote.server.server_limits import ServerLimits
 
 if TYPE_CHECKING:
     from pipelines.commands.backend.page import BackendPage

@@ -56,9 +56,9 @@ def _from_file(file: Path, seq: int, stream: str | None) -> Result:
 async def _from_broker(
     broker: str | None, prefix: str | None, seq: int, stream: str | None
 ) -> tuple[Result, Sequence[NodePlan]]:
-    from pipelines.kafka import recorded  # the client, which a file does without
+    from pipelines.kafka import topic_reader  # the client, which a file does without
 
     settings, topics, sought = broker_settings(broker), TopicsConfig().with_prefix(prefix), Sought(seq, stream)
-    await recorded.each_result(settings, topics.name("results"), stream, sought.take)
+    await topic_reader.each_result(settings, topics.name("results"), stream, sought.take)
     found = sought.result(settings.url)
-    return found, await recorded.audits(settings, topics.name("plans"), found.stream, found.query)
+    return found, await topic_reader.audits(settings, topics.name("plans"), found.stream, found.query)

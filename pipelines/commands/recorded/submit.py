@@ -15,7 +15,7 @@ from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.yaml_file import read_yaml
-from pipelines.run.jobs.archive import AT_ONCE, recordings
+from pipelines.run.jobs.chunks import AT_ONCE, recordings
 from pipelines.settings import broker_settings, hwaccel
 from serving.errors import BadInput, SourceError
 

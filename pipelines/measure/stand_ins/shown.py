@@ -34,7 +34,6 @@ class ShownItems:
         self._rng, self._batches, self._keeps = rng, 0, True
 
     def ran(self, batch: NDArray[Any], item_s: float | None) -> None:
-        """Take a batch that has run."""
         if item_s is not None:
             self.item_s, self.taken_s = item_s, self.taken_s + item_s * len(batch)
         if self._keeps and len(batch):

@@ -106,7 +106,6 @@ class Direct(Observer):
         self._tell(event)
 
     def stream_state_changed(self, status: StreamStatus) -> None:
-        """See ``Observer``; called by capture threads."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._tell, status)
 

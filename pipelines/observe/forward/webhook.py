@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
-from serving.common.retry_after import asked_for_s
+from serving.common.retrying import asked_for_s
 
 ANSWER_BYTES = 16 << 10
 """Read of an answer, so that its connection can be used again; one that is longer is closed."""

@@ -44,13 +44,11 @@ class Board(Observer):
         return len(self._figures)
 
     def came(self, result: Result) -> None:
-        """Take a result of any outcome."""
         self._of(result.stream).add(result, self._now())
 
     frame_analysed = frame_dropped = frame_failed = came
 
     def stream_state_changed(self, status: StreamStatus) -> None:
-        """See ``Observer``; called by capture threads."""
         if self.loop is not None:
             self.loop.call_soon_threadsafe(self.in_state, status)
 

@@ -31,7 +31,6 @@ class Viewer:
             self._news.set()
 
     async def next(self) -> bytes:
-        """The next messages, once there are some."""
         await self._news.wait()
         self._news.clear()
         found, self._waiting = self._waiting, {}

@@ -89,7 +89,6 @@ def picture(result: Result, jpeg_base64: str) -> bytes:
 
 
 def encoded(view: object) -> bytes:
-    """JSON in one line."""
     return msgspec.json.encode(view)
 
 

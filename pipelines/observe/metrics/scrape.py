@@ -42,7 +42,6 @@ class Scrape:
 
     @property
     def routes(self) -> list[web.RouteDef]:
-        """``/metrics``."""
         return [web.get("/metrics", self._answer)]
 
     async def _answer(self, request: web.Request) -> web.Response:

@@ -60,7 +60,6 @@ class Tallies(Collector):
         return found
 
     def remove(self, family: Family, *labels: str) -> None:
-        """Show it no longer."""
         self._held[family].pop(labels, None)
 
     def clear(self, family: Family) -> None:

@@ -44,7 +44,6 @@ class RecordedFrame:
 
     @property
     def where(self) -> str:
-        """The picture's file."""
         return f"{episode_name(self.episode)}/{picture_name(self.place)}"
 
 

@@ -83,7 +83,6 @@ class Shot:
 
     @property
     def at_s(self) -> float:
-        """Media time."""
         return self.frame.media_time_s
 
 

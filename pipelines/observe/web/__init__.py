@@ -1,4 +1,4 @@
 """One small HTTP server on the event loop: who may connect and ask, and what a process says of its health.
 
-Read in this order: ``listen``, ``gate``, ``condition``, ``server``.
+Read in this order: ``listen``, ``gate``, ``server``.
 """

@@ -12,8 +12,7 @@ from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
 from pipelines.query.models.remote_models import card_of
-from pipelines.query.nodes import FRAME, takes_frame
-from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
+from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, RecogniseNode, takes_frame
 from pipelines.query.zones import MaskSpec
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue

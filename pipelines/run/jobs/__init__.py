@@ -3,6 +3,6 @@
 What is written is all that is remembered: the work on a recording goes on where its durable results end.
 
 Read in this order: ``identity``, ``past``, ``same_tracks``, ``output``, ``json_output``,
-``parquet_output``, ``opening``, ``recording``, ``archive``, ``job_report``, ``local``; at workers ``chunks``,
+``parquet_output``, ``recording``, ``job_report``, ``local``; at workers ``chunks``,
 ``submitting``, ``job_query``, ``pending``, ``chunk_taker``, ``live_load``, ``job_worker``.
 """

@@ -36,7 +36,6 @@ class JobProgress:
         self._reached_s[stream] = reached_s
 
     def took(self, result: Result) -> None:
-        """A result was written."""
         self.outcomes[result.outcome] += 1
         if result.cause is not None and (result.cause in self.causes or len(self.causes) < MOST_NAMED):
             self.causes[result.cause] += 1

@@ -23,8 +23,8 @@ from pipelines.run.jobs.chunk_taker import ChunkTaker
 from pipelines.run.jobs.chunks import inside
 from pipelines.run.jobs.identity import Identity, query_digest, recording_digest
 from pipelines.run.jobs.job_query import JobQuery, job_query
+from pipelines.run.jobs.json_output import open_output
 from pipelines.run.jobs.live_load import LiveLoad
-from pipelines.run.jobs.opening import open_output
 from pipelines.run.jobs.output import JobOutput, PlaceClosed, make_folder
 from pipelines.run.jobs.pending import Lease
 from pipelines.run.jobs.recording import JobRecording, analyse, unfinished

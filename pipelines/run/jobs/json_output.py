@@ -13,7 +13,8 @@ import msgspec
 from operators.publish.jsonl import JsonLines
 from operators.wire.bounds import Id, MediaTime, Seq
 from operators.wire.schema import Result, from_json
-from pipelines.run.jobs.output import only_writer
+from pipelines.process.extras import need
+from pipelines.run.jobs.output import JobOutput, only_writer
 from pipelines.run.jobs.past import MOST_LEAD, PastFrame, Position, is_lead
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
@@ -115,3 +116,19 @@ class JsonOutput:
 
     def _foreign(self, number: int, why: str) -> BadInput:
         return BadInput(f"{self._place}: line {number} {why}: choose another --out, or --anew to lose what is there")
+
+
+PARQUET = ".parquet"
+
+
+def open_output(place: Path, anew: bool) -> JobOutput:
+    """The results at this place, for this process alone; ``anew``: without those that are there.
+
+    Raises BadInput where it cannot be written, another process writes there, or something else lies there.
+    """
+    if place.suffix == PARQUET:
+        need("pyarrow")
+        from pipelines.run.jobs.parquet_output import ParquetOutput
+
+        return ParquetOutput(place, anew)
+    return JsonOutput(place, anew)

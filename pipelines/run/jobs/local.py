@@ -24,10 +24,10 @@ from pipelines.process.tuning import tuned
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.run.capture_specs import capture_specs
-from pipelines.run.jobs.archive import AT_ONCE
+from pipelines.run.jobs.chunks import AT_ONCE
 from pipelines.run.jobs.identity import Identity, identity_of, query_digest, recording_digest
 from pipelines.run.jobs.job_report import JobProgress, closing
-from pipelines.run.jobs.opening import open_output
+from pipelines.run.jobs.json_output import open_output
 from pipelines.run.jobs.output import JobOutput
 from pipelines.run.jobs.recording import JobRecording, analyse, unfinished
 from serving.common.clock import SteadyClock

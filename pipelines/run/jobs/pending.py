@@ -45,7 +45,6 @@ class Pending:
         return self._bytes >= MOST_BYTES
 
     def take(self, partition: int, offset: int, order: JobOrder | None, size_bytes: int) -> None:
-        """A message was read."""
         if order is not None and order.chunk is None:
             self._ended[partition, order.job] = offset
         self._waiting.setdefault(partition, deque()).append(_ReadAhead(offset, order, size_bytes + BESIDE_BYTES))

@@ -124,7 +124,6 @@ class TakesLooks:
         await self._engine.load(self._network)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Append one attribute to every region; makes no regions."""
         if self._objects is None:
             await self._look(frame, regions, call)
             self._recogniser.accept(regions)
@@ -135,7 +134,6 @@ class TakesLooks:
         return []
 
     def forget(self, stream: str) -> None:
-        """Drop the objects of a stream."""
         if self._objects is not None:
             self._objects.forget(stream)
 

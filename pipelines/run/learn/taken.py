@@ -36,7 +36,6 @@ class Thinned(Generic[T]):
         self._most, self._every, self._seen = most, 1, 0
 
     def add(self, thing: T) -> None:
-        """Take the next thing of the sequence."""
         if self._seen % self._every == 0:
             if len(self.things) == self._most:
                 self.things, self._every = self.things[::2], 2 * self._every
@@ -78,7 +77,6 @@ class LookRows:
         return len(self.words)
 
     def of(self, rows: NDArray[np.intp]) -> LookRows:
-        """Some of them."""
         objects = [self.objects[row] for row in rows.tolist()]
         return LookRows([tap[rows] for tap in self.taps], self.shares[rows], self.words[rows], objects)
 
@@ -103,7 +101,6 @@ class TakenLooks:
         self._looks, self._items = Thinned[TakenLook](MOST_LOOKS), Thinned[Array](MOST_ITEMS)
 
     def add(self, batch: Array, found: ExitResult, shares: Shares, objects: Sequence[str]) -> None:
-        """Take looks that ran to the end: what the network was given, its outputs, the end's probabilities, whom."""
         taps = [tap.astype(np.float16) for tap in found.taps]
         for row, whom in enumerate(objects):
             self._looks.add(TakenLook([tap[row] for tap in taps], shares[row], whom))

@@ -18,8 +18,7 @@ from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.dag import Dag
 from pipelines.query.models.remote_models import card_of, roles_of
-from pipelines.query.nodes import NOTHING_LEARNS, learns
-from pipelines.query.query_file import RecogniseNode
+from pipelines.query.nodes import NOTHING_LEARNS, RecogniseNode, learns
 from pipelines.worker.adapt.service import Service, ServiceConfig
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput

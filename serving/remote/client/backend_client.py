@@ -18,16 +18,15 @@ from serving.common.tensors import Array
 from serving.errors import BackendDown, ModelError, TooLate
 from serving.loading.rectangles import Rectangles
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.call_room import CallRoom
 from serving.remote.client.call_times import CallTimes
-from serving.remote.client.calls import Calls, RefusedCall
+from serving.remote.client.calls import CallRoom, Calls, RefusedCall
 from serving.remote.client.descriptions import Descriptions
 from serving.remote.client.inference_call import InferenceCall
-from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.client.pick import PlacedRates
 from serving.remote.client.remote_model import RemoteModel
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.client.servers import Resolve, Servers, resolved
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.wire_card import wire_card
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import BACKGROUND, Urgency

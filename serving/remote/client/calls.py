@@ -1,20 +1,75 @@
-"""Calls to a backend: one server of it is asked, and another one where that fails, in the time that the call has."""
+"""Calls to a backend: one server is asked, and another where that fails, while there is time and room for the call."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
+import grpc
 import grpc.aio
 
 from serving.common.clock import Clock, sleep
 from serving.common.retrying import Backoff
+from serving.common.untrusted import printable
 from serving.errors import BackendDown, Malformed, TooLate
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.failures import LOST, CallFailure, failure
 from serving.remote.client.server_channel import ServerChannel, ServerLost
 from serving.remote.client.servers import Servers
+from serving.scheduling.requests import Urgency
+
+LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """Why one attempt has failed."""
+
+    said: str
+    """In words, fit for a result."""
+    server: bool = True
+    """Whether it speaks against the server, which is asked less for it."""
+    again: bool = True
+    """Whether another server, or the same once more, may answer."""
+    late: bool = False
+    """The time that the call had is over."""
+    anew: bool = False
+    """The network has to be looked up anew: it may be another one, or gone."""
+
+
+LOST = CallFailure("it has stopped to answer")
+
+_SERVER = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.DATA_LOSS,
+}
+
+
+def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
+    """The meaning of a status; a server that refuses what was asked is well, and would refuse it again.
+
+    >>> failure(grpc.StatusCode.UNAVAILABLE, "connection refused").again
+    True
+    >>> failure(grpc.StatusCode.INVALID_ARGUMENT, "no such shape")
+    CallFailure(said='no such shape', server=False, again=False, late=False, anew=True)
+    """
+    said = printable(" ".join((details or code.name).split()), LONGEST)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return CallFailure("it has not answered in time", again=False, late=True)
+    if code in _SERVER:
+        return CallFailure(said)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return CallFailure(f"it has too much to do: {said}", server=False)
+    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+        return CallFailure(f"it does not let this process in ({said}): check its token and tls", False, again=False)
+    return CallFailure(said, server=False, again=False, anew=True)
+
 
 ATTEMPTS = 3
 AGAIN = Backoff(first_s=0.05, max_s=0.5)
@@ -93,3 +148,39 @@ class Calls:
         elif not found.late:
             server.breaker.succeeded()
         return found
+
+
+BACKGROUND_SHARE = 4
+"""Audits and measurements may take this part of the room, rounded up to one call."""
+
+
+class CallRoom:
+    """Calls wait in their order for room."""
+
+    def __init__(self, name: str, most: int) -> None:
+        """``name``: the backend's, for errors."""
+        self._name = name
+        self._all = asyncio.Semaphore(most)
+        self._background = asyncio.Semaphore(max(1, most // BACKGROUND_SHARE))
+
+    @asynccontextmanager
+    async def one(self, urgency: Urgency, within_s: float) -> AsyncIterator[None]:
+        """Room for one call; TooLate for a droppable one, BackendDown for another, where there is none in this time."""
+        rooms = [self._background, self._all] if urgency.background else [self._all]
+        taken: list[asyncio.Semaphore] = []
+        try:
+            try:
+                async with asyncio.timeout(within_s):
+                    for room in rooms:
+                        await room.acquire()
+                        taken.append(room)
+            except TimeoutError:
+                if urgency.droppable:
+                    raise TooLate(f"backend {self._name} has no room for a call in time") from None
+                raise BackendDown(
+                    f"backend {self._name}: no room for a call in {within_s:g} s (in_flight of the query)"
+                ) from None
+            yield
+        finally:
+            for room in taken:
+                room.release()

@@ -11,9 +11,9 @@ from serving.remote.client.calls import AnotherNetwork
 from serving.remote.client.remote_model import RemoteModel, of_others, of_ours, read_tensors
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.served_card import PLATFORM, read_cards
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import MODEL_CONFIG, MODEL_METADATA
+from serving.remote.protocol.wire_card import PLATFORM, read_cards
 from serving.variants.variant import parse, sized
 
 

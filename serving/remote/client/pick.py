@@ -6,8 +6,8 @@ a placement gives servers parts of the load, both the draw and what counts as bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 UNKNOWN_QUEUE = 0
@@ -44,3 +44,22 @@ def pick(loads: Sequence[ServerLoad], rng: Random, parts: Sequence[float] = ()) 
     one, other = rng.choices(range(len(loads)), parts, k=2)
     # The call itself counts: of two without any the one with the larger part is the less busy one.
     return one if (loads[one].waiting + 1) / parts[one] <= (loads[other].waiting + 1) / parts[other] else other
+
+
+Rates = Mapping[str, Mapping[str, float]]
+"""By network and then by backend process: items per second that it is to serve."""
+
+
+@dataclass(slots=True)
+class PlacedRates:
+    """The latest placement that this process has heard of; none at first."""
+
+    epoch: int = 0
+    rates: Rates = field(default_factory=dict)
+
+    def take(self, epoch: int, rates: Rates) -> None:
+        self.epoch, self.rates = epoch, rates
+
+    def of(self, network: str) -> Mapping[str, float]:
+        """The backends that serve a network; none where no placement speaks of it."""
+        return self.rates.get(network, {})

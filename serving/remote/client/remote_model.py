@@ -17,8 +17,7 @@ from serving.common.untrusted import printable
 from serving.errors import Malformed, ModelError
 from serving.remote.protocol.datatypes import dtype_of
 from serving.remote.protocol.inference_pb2 import ModelMetadataResponse
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.parameters import checked_name
+from serving.remote.protocol.parameters import WireLimits, checked_name
 from serving.remote.protocol.wire_card import wire_card
 
 DESCRIBING = {"version", "tier", "file", "sha256", "licence", "source", "description", "accuracy", "views", "joules"}

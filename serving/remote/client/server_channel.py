@@ -15,13 +15,12 @@ from google.protobuf.message import Message
 from serving.errors import Malformed
 from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.pick import ServerLoad
-from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.client.pick import PlacedRates, ServerLoad
 from serving.remote.client.region_ring import RegionRing
 from serving.remote.peers import is_here
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.membership import read_loaded, read_process
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import (
     REGION_REGISTER,
     REPOSITORY_INDEX,

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 from serving.common.clock import Clock
 from serving.errors import BadInput
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.pick import pick
-from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.client.pick import PlacedRates, pick
 from serving.remote.client.server_channel import ServerChannel
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Vision models behind an endpoint that speaks OpenAI's chat completions (vLLM, Ollama, llama.cpp, clouds): a picture
 and a question go out, a label of the query's list comes back, or ``unknown``. Whatever the endpoint says is hostile.
 
-Read in this order: ``terms``, ``picture``, ``question``, ``reply``, ``answer``, ``call_cost``, ``call_rate``,
-``spending``, ``connection``, ``caller``, ``vision_model``, ``vision_models``, ``engine``.
+Read in this order: ``terms``, ``question``, ``reply``, ``answer``, ``call_cost``, ``call_rate``,
+``connection``, ``caller``, ``vision_model``, ``engine``.
 """

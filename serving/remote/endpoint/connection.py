@@ -10,7 +10,7 @@ from typing import Literal
 
 import aiohttp
 
-from serving.common.retry_after import asked_for_s
+from serving.common.retrying import asked_for_s
 from serving.common.wire_use import called
 from serving.errors import Unavailable
 from serving.remote.endpoint.reply import LARGEST_BYTES
@@ -77,7 +77,6 @@ class EndpointConnection:
             raise Unavailable(f"no answer: {type(error).__name__}") from None
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._session is not None:
             session, self._session = self._session, None
             await session.close()

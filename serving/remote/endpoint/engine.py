@@ -13,7 +13,7 @@ from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
-from serving.remote.endpoint.vision_models import VisionModels
+from serving.remote.endpoint.vision_model import VisionModels
 from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.timings import VariantFigures
 
@@ -34,7 +34,6 @@ class EndpointEngine:
 
     @property
     def hung(self) -> asyncio.Event:
-        """See ``Backend.hung``."""
         return self._local.hung
 
     def card(self, model: str) -> ModelCard:
@@ -76,7 +75,6 @@ class EndpointEngine:
         return await self._local.infer(model, batch, urgency, policy)
 
     def measured(self, model: str) -> VariantFigures | None:
-        """See ``Backend.measured``."""
         return (self._endpoints if model in self._endpoints else self._local).measured(model)
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import RepositoryIndexResponse, ServerMetadataResponse
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 
 EXTENSION = "sluice_process:"
 """Before the name of the process; others pass over extensions that they do not know."""

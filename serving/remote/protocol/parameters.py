@@ -1,14 +1,33 @@
-"""Parameters of messages and tensors: small values by name."""
+"""Parameters of messages and tensors: small values by name; and the bounds of what is read from another machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from serving.common.untrusted import printable
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import InferParameter
-from serving.remote.protocol.limits import WireLimits
+
+
+@dataclass(frozen=True, slots=True)
+class WireLimits:
+    """More than this is refused, by a client and by a backend alike."""
+
+    message_bytes: int = 64 << 20
+    """A message, and all tensors of a message together wherever they lie; gRPC's own limit is 4 MB."""
+    tensors: int = 16
+    """In a message."""
+    dims: int = 8
+    """Axes of a tensor."""
+    parameters: int = 32
+    """That a message or a tensor has."""
+    text: int = 512
+    """Characters of a name, or of a parameter's text."""
+    card_bytes: int = 1 << 20
+    """A card, as JSON."""
+
 
 Value = bool | int | float | str
 FIELDS = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}

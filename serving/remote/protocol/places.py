@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import InferParameter
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.parameters import ParameterMap, checked_name, set_parameter, values, whole
+from serving.remote.protocol.parameters import ParameterMap, WireLimits, checked_name, set_parameter, values, whole
 
 REGION, OFFSET, SIZE = "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size"
 """Triton's names of a tensor's parameters."""

@@ -12,7 +12,7 @@ import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]

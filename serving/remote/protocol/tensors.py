@@ -10,11 +10,9 @@ import numpy as np
 
 from serving.common.tensors import Array
 from serving.errors import Malformed
-from serving.remote.protocol.contents import from_contents
 from serving.remote.protocol.datatypes import DTYPES, datatype, dtype_of
-from serving.remote.protocol.inference_pb2 import ModelInferRequest, ModelInferResponse
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.parameters import checked_name
+from serving.remote.protocol.inference_pb2 import InferTensorContents, ModelInferRequest, ModelInferResponse
+from serving.remote.protocol.parameters import WireLimits, checked_name
 from serving.remote.protocol.places import SharedPlace, put_place, read_place
 
 Described = ModelInferRequest.InferInputTensor | ModelInferResponse.InferOutputTensor
@@ -144,3 +142,40 @@ def _shape(tensor: Described, what: str, limits: WireLimits) -> tuple[int, ...]:
     if not all(0 <= size <= LARGEST_AXIS for size in shape):
         raise Malformed(f"{what}: an axis must have from 0 to {LARGEST_AXIS} elements")
     return shape
+
+
+MOST_ELEMENTS = 1 << 20
+"""Larger tensors come as raw bytes: elements are taken out of a message one after the other."""
+
+
+def from_contents(contents: InferTensorContents, dtype: np.dtype[Any], items: int, what: str) -> Array:
+    """A flat array of so many items; Malformed where there are not so many, or one does not fit its type."""
+    if items > MOST_ELEMENTS:
+        raise Malformed(f"{what}: {items} elements one by one are more than the {MOST_ELEMENTS} that are allowed")
+    elements = _elements(contents, datatype(dtype), what)
+    if len(elements) != items:
+        raise Malformed(f"{what}: {len(elements)} elements, where its shape has {items}")
+    try:
+        return np.array(list(elements), dtype)
+    except OverflowError:
+        raise Malformed(f"{what}: an element does not fit {datatype(dtype)}") from None
+
+
+def _elements(contents: InferTensorContents, name: str, what: str) -> Sequence[float]:
+    match name:
+        case "BOOL":
+            return contents.bool_contents
+        case "INT8" | "INT16" | "INT32":
+            return contents.int_contents
+        case "INT64":
+            return contents.int64_contents
+        case "UINT8" | "UINT16" | "UINT32":
+            return contents.uint_contents
+        case "UINT64":
+            return contents.uint64_contents
+        case "FP32":
+            return contents.fp32_contents
+        case "FP64":
+            return contents.fp64_contents
+        case _:
+            raise Malformed(f"{what}: {name} travels as raw bytes only")

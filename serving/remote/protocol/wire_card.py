@@ -1,12 +1,18 @@
-"""The card of what travels to our backend in place of a network's own: pictures as bytes, boxes that are decoded.
+"""A network's card as our backend serves it, and that of what travels: pictures as bytes, boxes that are decoded.
 
 Pure. Pictures are normalised at the backend; a detector's raw output, a megabyte, never leaves it.
 """
 
 from __future__ import annotations
 
-from serving.catalogue.cards import ImageInput, ModelCard
+from typing import Any
+
+from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+from serving.remote.protocol.inference_pb2 import ModelConfig
+from serving.remote.protocol.parameters import WireLimits
 
 INPUT = "images"
 """The name of the one input of every network of our backend."""
@@ -41,3 +47,37 @@ def wire_input(size: ImageInput) -> ImageInput:
     """
     plain: dict[str, object] = {"layout": "nhwc", "dtype": "uint8", "scale": 1.0}
     return size.model_copy(update={**plain, "mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)})
+
+
+PLATFORM = "sluice"
+"""The platform in our backend's metadata of a model."""
+CARD, IDENTITY, WIRE = "sluice.card", "sluice.identity", "sluice.wire"
+"""Parameters of ``ModelConfig``: the network's card of the catalogue, its identity, and the card of what travels.
+
+Answers have the identity too: a backend may be exchanged for another one behind an address.
+"""
+
+
+def put_card(config: ModelConfig, card: ModelCard, wire: ModelCard) -> None:
+    """Write both cards; ``wire`` has the input and the decoding of what travels."""
+    config.parameters[CARD].string_value = card.model_dump_json(exclude_unset=True)
+    config.parameters[IDENTITY].string_value = card.identity
+    config.parameters[WIRE].string_value = wire.model_dump_json(exclude_unset=True)
+
+
+def read_cards(config: ModelConfig, limits: WireLimits) -> tuple[ModelCard, ModelCard]:
+    """The card of the catalogue and that of what travels; Malformed where one is not there or not whole."""
+    card, wire = _card(config, CARD, limits), _card(config, WIRE, limits)
+    if config.parameters[IDENTITY].string_value != card.identity:
+        raise Malformed(f"{IDENTITY} is not that of {CARD}")
+    return card, wire
+
+
+def _card(config: ModelConfig, key: str, limits: WireLimits) -> ModelCard:
+    if key not in config.parameters:
+        raise Malformed(f"the configuration has no parameter {key}")
+    raw: dict[str, Any] = decode(config.parameters[key].string_value.encode(), dict[str, Any], limits.card_bytes)
+    try:
+        return parse_card(raw, key)
+    except ModelError as error:
+        raise Malformed(str(error).splitlines()[0]) from None

@@ -1,25 +1,31 @@
-"""The server itself over gRPC: where it listens, with which certificates, and how long a message may be."""
+"""The protocol over gRPC: who may call, what is answered, where the server listens, and how long a message may be."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 
-from serving.errors import BadInput
-from serving.remote.protocol.service import message_options
-from serving.remote.server.grpc_calls import inference_handlers
-from serving.remote.server.grpc_door import TokenDoor, health_handlers
+from serving.errors import BadInput, SluiceError
+from serving.remote.protocol import inference_pb2 as pb
+from serving.remote.protocol import service as rpcs
+from serving.remote.protocol.service import Rpc, handlers, message_options
+from serving.remote.server.admission import ServerLimits
 from serving.remote.server.inference_service import InferenceService
-from serving.remote.server.region_calls import RegionCalls
-from serving.remote.server.registered_regions import RegisteredRegions
-from serving.remote.server.server_limits import ServerLimits
+from serving.remote.server.refusals import refusal
+from serving.remote.server.registered_regions import RegionCalls, RegisteredRegions
+
+if TYPE_CHECKING:
+    from serving.remote.protocol.service import Context, Handler
 
 log = logging.getLogger(__name__)
 
@@ -122,3 +128,92 @@ async def _swept(regions: RegisteredRegions) -> None:
         except OSError as error:
             log.warning("shared memory cannot be looked through: %s", error.strerror)
         await asyncio.sleep(SWEPT_S)
+
+
+AUTHORIZATION = "authorization"
+HEALTH = "grpc.health.v1.Health"
+"""The service that container engines ask, which have no token."""
+SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
+"""The answers of its Check: field 1, the status, is 1 or 2."""
+
+
+class TokenDoor(grpc.aio.ServerInterceptor):
+    """Refuses calls without the token before their messages are read."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        if handler_call_details.method.startswith(f"/{HEALTH}/") or self._knows(handler_call_details):
+            return await continuation(handler_call_details)
+        return grpc.stream_stream_rpc_method_handler(_refuse)
+
+    def _knows(self, details: grpc.HandlerCallDetails) -> bool:
+        given = [value for key, value in details.invocation_metadata if key == AUTHORIZATION]
+        said = given[0] if len(given) == 1 else ""
+        return hmac.compare_digest(said if isinstance(said, bytes) else said.encode(), self._expected)
+
+
+def health_handlers(is_ready: Callable[[], bool]) -> grpc.GenericRpcHandler:
+    """The Check of gRPC's own protocol of health, for all services alike."""
+
+    async def check(data: bytes, context: Context) -> bytes:
+        return SERVING if is_ready() else NOT_SERVING
+
+    return grpc.method_handlers_generic_handler(HEALTH, {"Check": grpc.unary_unary_rpc_method_handler(check)})
+
+
+async def _refuse(questions: Iterable[Any], context: Context) -> None:
+    await context.abort(
+        grpc.StatusCode.UNAUTHENTICATED, "give the backend's token as metadata: authorization, Bearer and the token"
+    )
+
+
+Question = TypeVar("Question", bound=Message)
+Reply = TypeVar("Reply", bound=Message)
+
+
+def inference_handlers(service: InferenceService, regions: RegionCalls) -> grpc.GenericRpcHandler:
+    """All calls that are answered."""
+
+    async def infer(question: pb.ModelInferRequest, peer: str) -> pb.ModelInferResponse:
+        return await service.infer(question, regions.of(peer))
+
+    return handlers(
+        [
+            _answered(rpcs.SERVER_LIVE, lambda question, peer: service.server_live()),
+            _answered(rpcs.SERVER_READY, lambda question, peer: service.server_ready()),
+            _answered(rpcs.SERVER_METADATA, lambda question, peer: service.server_metadata()),
+            _answered(rpcs.MODEL_READY, lambda question, peer: service.model_ready(question)),
+            _answered(rpcs.MODEL_METADATA, lambda question, peer: service.model_metadata(question)),
+            _answered(rpcs.MODEL_CONFIG, lambda question, peer: service.model_config(question)),
+            _answered(rpcs.MODEL_STATISTICS, lambda question, peer: service.model_statistics(question)),
+            _answered(rpcs.MODEL_INFER, infer),
+            _answered(rpcs.REPOSITORY_INDEX, lambda question, peer: service.repository_index(question)),
+            _answered(rpcs.MODEL_LOAD, lambda question, peer: service.model_load(question)),
+            _answered(rpcs.MODEL_UNLOAD, lambda question, peer: service.model_unload(question)),
+            _answered(rpcs.REGION_STATUS, regions.status),
+            _answered(rpcs.REGION_REGISTER, regions.register),
+            _answered(rpcs.REGION_UNREGISTER, regions.unregister),
+        ]
+    )
+
+
+def _answered(rpc: Rpc[Question, Reply], behaviour: Callable[[Question, str], Awaitable[Reply]]) -> tuple[str, Handler]:
+    """One call; ``behaviour`` is given the question and the address that it comes from."""
+
+    async def answer(question: Question, context: Context) -> Reply:
+        try:
+            return await behaviour(question, context.peer())
+        except SluiceError as error:
+            status, line = refusal(error)
+            await context.abort(grpc.StatusCode[status], line)
+        except Exception:
+            log.exception("%s failed", rpc.name)
+            await context.abort(grpc.StatusCode.INTERNAL, "the call failed: the backend's log says why")
+
+    return rpc.answered_by(answer)

@@ -17,15 +17,42 @@ from serving.errors import OutOfService, SluiceError
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.membership import extension
 from serving.remote.protocol.parameters import checked_name
-from serving.remote.server.admission import Admission
+from serving.remote.server.admission import Admission, ServerLimits
 from serving.remote.server.box_outputs import BoxReader
 from serving.remote.server.inferences import Inferences
 from serving.remote.server.refusals import Status, refusal
 from serving.remote.server.registered_regions import RegionsOfOne
 from serving.remote.server.served_networks import ServedNetworks
-from serving.remote.server.server_limits import ServerLimits
-from serving.remote.server.statistics import NetworkCounts
 from serving.remote.session_meter import SessionMeter
+
+
+@dataclass(slots=True)
+class NetworkCounts:
+    """Those of one network since the backend was started."""
+
+    answered: int = 0
+    items: int = 0
+    """Pictures of answered requests."""
+    answered_s: float = 0.0
+    """Seconds from the arrival of requests to their answers, all together."""
+    failed: int = 0
+    failed_s: float = 0.0
+    last_ms: int = 0
+    """When a request was answered last, in milliseconds since 1970."""
+
+    def told(self, name: str, version: str) -> pb.ModelStatistics:
+        """As a message of the protocol."""
+        success = pb.StatisticDuration(count=self.answered, ns=int(self.answered_s * 1e9))
+        fail = pb.StatisticDuration(count=self.failed, ns=int(self.failed_s * 1e9))
+        return pb.ModelStatistics(
+            name=name,
+            version=version,
+            last_inference=self.last_ms,
+            inference_count=self.items,
+            execution_count=self.answered,
+            inference_stats=pb.InferStatistics(success=success, fail=fail),
+        )
+
 
 EXTENSIONS = ("model_configuration", "model_repository", "statistics", "system_shared_memory", "binary_tensor_data")
 Ended = Callable[[str, Status | None, int, float], None]
@@ -77,7 +104,6 @@ class InferenceService:
         self._counts: dict[str, NetworkCounts] = {}
 
     async def server_live(self) -> pb.ServerLiveResponse:
-        """See the protocol."""
         return pb.ServerLiveResponse(live=True)
 
     async def server_ready(self) -> pb.ServerReadyResponse:
@@ -85,7 +111,6 @@ class InferenceService:
         return pb.ServerReadyResponse(ready=self.admission.unready is None)
 
     async def server_metadata(self) -> pb.ServerMetadataResponse:
-        """See the protocol."""
         member = () if self._fleet is None else (extension(self._fleet.process),)
         extensions = (*EXTENSIONS, *member)
         return pb.ServerMetadataResponse(name="sluice", version=version("sluice-video"), extensions=extensions)
@@ -100,11 +125,9 @@ class InferenceService:
         return pb.ModelReadyResponse(ready=self.admission.unready is None)
 
     async def model_metadata(self, question: pb.ModelMetadataRequest) -> pb.ModelMetadataResponse:
-        """See the protocol."""
         return (await self._networks.find(question.name, question.version)).metadata()
 
     async def model_config(self, question: pb.ModelConfigRequest) -> pb.ModelConfigResponse:
-        """See the protocol."""
         network = await self._networks.find(question.name, question.version)
         return pb.ModelConfigResponse(config=network.config())
 

@@ -19,15 +19,13 @@ from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE, read_urgency
 from serving.remote.protocol.parameters import Value, number, set_parameter, values
 from serving.remote.protocol.places import read_place
-from serving.remote.protocol.served_card import IDENTITY
 from serving.remote.protocol.tensors import add_output, read_inputs
-from serving.remote.protocol.wire_card import INPUT, LEAST_SCORE
-from serving.remote.server.admission import Admission
+from serving.remote.protocol.wire_card import IDENTITY, INPUT, LEAST_SCORE
+from serving.remote.server.admission import FLOAT_BYTES, Admission, ServerLimits
 from serving.remote.server.box_outputs import BoxReader, packed
 from serving.remote.server.network_description import NetworkDescription
 from serving.remote.server.registered_regions import RegionsOfOne
 from serving.remote.server.served_networks import ServedNetworks
-from serving.remote.server.server_limits import FLOAT_BYTES, ServerLimits
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import Urgency
 

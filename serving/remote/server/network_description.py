@@ -11,8 +11,7 @@ from serving.catalogue.cards import ModelCard
 from serving.common.tensors import TensorSpec
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.datatypes import datatype
-from serving.remote.protocol.served_card import PLATFORM, put_card
-from serving.remote.protocol.wire_card import INPUT, wire_card
+from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card, wire_card
 from serving.remote.server.refusals import NotServed
 
 MOST_ITEMS = 1024

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from operators.base import Call
-from operators.detect.masked import FEW, Masked
+from operators.detect.zoned import FEW, Masked
 from operators.frames.frame import Frame, Region
 from operators.frames.mask import Mask
 from operators.frames.polygon import Polygon

@@ -12,9 +12,9 @@ import pytest
 
 from operators.capture.sources.convert import Converter
 from operators.frames import planes
+from operators.frames.changes import thumbnail
 from operators.frames.frame import make_image
 from operators.frames.planes import Planes, bgr, bytes_of, encoding_of, grey, size_bytes, viewed
-from operators.frames.thumbnail import thumbnail
 from operators.testing import make_frame
 from serving.catalogue.cards import ImageInput
 from serving.preprocess import batch

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from operators.testing import CALL, make_frame, make_region
-from operators.track.operator import FEW, IDS_PER_FRAME, Track, TrackSettings
+from operators.track.operator import FEW, IDS_PER_FRAME, Track
+from operators.track.tracker import TrackSettings
 
 
 async def follow(track, positions, fps, first_seq=0, run="run-1", width=0.2):

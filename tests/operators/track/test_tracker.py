@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from operators.frames.frame import Box
 from operators.testing import make_region
 from operators.track import tracker as module
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 
 
 def walk(tracker, positions, fps=10.0, **region):

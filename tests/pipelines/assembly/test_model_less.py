@@ -13,7 +13,7 @@ from pipelines.measure.process_meter import ModelStates, ProcessMeter
 from pipelines.planning.planner import Start, Step
 from pipelines.query.check import open_query
 from serving.scheduling.requests import Urgency
-from serving.selection.table import Requirements
+from serving.selection import Requirements
 from serving.variants import profiles
 from serving.variants.artefacts import folder
 from serving.variants.profiles import Profile, fingerprint

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.measure.findings import CODECS, GPU_INSTALL, Machine, MachineFinding, findings
-from pipelines.measure.machine import _processor, this_machine
+from pipelines.measure.machine import this_machine
 from serving.catalogue.lookup import Catalogue
+from serving.variants.profiles import processor
 from tests.models import mean_model, write_card
 
 WHOLE = Machine(
@@ -81,5 +82,5 @@ def test_this_machine_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_processor_is_read_from_the_file_that_linux_has(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text("model name\t: Xeon\nflags\t\t: sse avx_vnni\n\n")
-    assert _processor(tmp_path / "cpuinfo") == ("Xeon", frozenset({"sse", "avx_vnni"}))
-    assert _processor(tmp_path / "none")[1] == frozenset()
+    assert processor(tmp_path / "cpuinfo") == ("Xeon", frozenset({"sse", "avx_vnni"}))
+    assert processor(tmp_path / "none")[1] == frozenset()

@@ -13,8 +13,7 @@ import pytest
 from operators.frames.codec import encode_frame
 from operators.testing.builders import make_frame
 from operators.wire.schema import FrameHeader
-from pipelines.partition.motion_gates import GATE_BYTES, MotionGates
-from pipelines.partition.sampling import Thinning
+from pipelines.partition.sampling import GATE_BYTES, MotionGates, Thinning
 from serving.common.tensors import Image
 
 GATED = Thinning(motion_gate=True)

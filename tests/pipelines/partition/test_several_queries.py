@@ -208,7 +208,7 @@ async def test_queries_set_out_together_and_in_order_where_one_has_a_gate(monkey
         await asyncio.sleep(0.02 if header.seq == 0 else 0)
         return header.seq == 10
 
-    monkeypatch.setattr("pipelines.partition.motion_gates.MotionGates.still", still)
+    monkeypatch.setattr("pipelines.partition.sampling.MotionGates.still", still)
     submitted: list[tuple[str, int]] = []
     gated = work("gated", sampling=FrameSampling({"cam": Thinning(5.0, motion_gate=True)}))
     plain = work("plain")

@@ -13,7 +13,7 @@ from operators.decision import Decision, Rung
 from pipelines.planning.planner import FirstListed, Step
 from pipelines.planning.within_states import ModelStanding, Seconds, WithinStates
 from serving.scheduling.health import State
-from serving.selection.table import Requirements
+from serving.selection import Requirements
 
 INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
 MODELS = ("large", "middle", "small")

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.process.heap import machine_memory_bytes
 
 V2, V1 = "sys/fs/cgroup", "sys/fs/cgroup/memory"
 

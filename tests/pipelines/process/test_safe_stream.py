@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 
-from pipelines.process.safe_stream import MAX_HELD, SafeStream
+from pipelines.process.terminal import MAX_HELD, SafeStream
 from serving.common.redaction import hide
 
 

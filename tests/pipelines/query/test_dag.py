@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from operators.frames.frame import Box, Region
 from operators.wire.schema import Attribute, Model
 from pipelines.query.dag import compile_dag
-from pipelines.query.query_file import Query, RecogniseNode
+from pipelines.query.nodes import RecogniseNode
+from pipelines.query.query_file import Query
 from serving.common.explain import validate
 from serving.errors import QueryError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query

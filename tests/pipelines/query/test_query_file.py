@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from operators.capture.sources.uri import SourceUri
 from operators.detect.motion import MotionSettings
-from operators.track.operator import TrackSettings
-from pipelines.query.nodes import Motion, TrackNode
-from pipelines.query.query_file import DetectNode, Fps, RecogniseNode, load_query
+from operators.track.tracker import TrackSettings
+from pipelines.query.nodes import DetectNode, Motion, RecogniseNode, TrackNode
+from pipelines.query.query_file import Fps, load_query
 from serving.errors import QueryError, SourceError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query, write
 

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from serving.budgets import gpu_power as gpu
-from serving.budgets.energy import processor_energy
-from serving.budgets.gpu_power import gpu_power
+from serving.budgets import energy as gpu
+from serving.budgets.energy import gpu_power, processor_energy
 
 
 def counter(powercap: Path, zone: str, name: str, microjoules: int) -> Path:

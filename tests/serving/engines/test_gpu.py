@@ -14,7 +14,7 @@ from serving.engines.gpu_activations import GpuActivations
 from serving.engines.gpu_segment import GpuSegment
 from serving.engines.groups import GroupRequest
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.half_precision import in_half_precision
+from serving.graphs.quantise import in_half_precision
 from serving.graphs.taps import tapped
 from tests.serving.engines.cut_rows import cuts, network, points
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from serving.graphs.digest import digest
+from serving.graphs.prefix import digest
 from tests.serving.graphs.support import network
 
 SIGNATURE = "(float[N,3,8,8] x) => (float[N,4,6,6] y)"

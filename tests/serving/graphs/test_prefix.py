@@ -4,8 +4,7 @@ import onnx
 import pytest
 
 from serving.errors import ModelError
-from serving.graphs.digest import digest
-from serving.graphs.prefix import common_prefix
+from serving.graphs.prefix import common_prefix, digest
 from serving.graphs.segments import split
 from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 

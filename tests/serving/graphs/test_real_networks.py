@@ -13,7 +13,7 @@ from torch import nn
 
 from serving.catalogue.lookup import SHIPPED
 from serving.graphs.cut_points import CutPoint, all_cut_points, cut_points
-from serving.graphs.digest import digest
+from serving.graphs.prefix import digest
 from serving.graphs.segments import split
 from tests.networks import SHALLOW
 from tests.serving.graphs.support import most_different, run, run_segments, sample

@@ -19,12 +19,10 @@ from serving.remote.client.address import BackendAddress
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE
 from serving.remote.protocol.datatypes import datatype
-from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.membership import extension
-from serving.remote.protocol.parameters import set_parameter
+from serving.remote.protocol.parameters import WireLimits, set_parameter
 from serving.remote.protocol.places import SharedPlace
 from serving.remote.protocol.region_file import RegionFile, open_region
-from serving.remote.protocol.served_card import PLATFORM, put_card
 from serving.remote.protocol.service import (
     MODEL_CONFIG,
     MODEL_INFER,
@@ -37,7 +35,7 @@ from serving.remote.protocol.service import (
     message_options,
 )
 from serving.remote.protocol.tensors import add_output, read_inputs
-from serving.remote.protocol.wire_card import INPUT, wire_card
+from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card, wire_card
 
 LIMITS = WireLimits()
 Run = Callable[[Array], Sequence[Array]]

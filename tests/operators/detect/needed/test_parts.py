@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from operators.detect.needed.carried import LEAST_INSIDE, aged, centred, shifted
-from operators.detect.needed.covered import covered_cells
+from operators.detect.needed.carried import LEAST_INSIDE, aged, centred, covered_cells, shifted
 from operators.detect.needed.flow import flow, middle, moved
 from operators.detect.needed.matching import agreement, same_counts
-from operators.frames.changes import COLUMNS, ROWS, changed_cells
+from operators.frames.changes import COLUMNS, ROWS, WIDTH, changed_cells, thumbnail
 from operators.frames.frame import Box, Region
-from operators.frames.thumbnail import WIDTH, thumbnail
 from serving.common.tensors import Image
 
 HEIGHT = 144

@@ -10,12 +10,10 @@ import pytest
 
 from operators.detect.needed.carried import identify
 from operators.detect.needed.window import FrameWindow, KnownFrame
-from operators.frames.changes import COLUMNS, ROWS
+from operators.frames.changes import COLUMNS, ROWS, thumbnail
 from operators.frames.frame import Region
-from operators.frames.thumbnail import thumbnail
 from operators.testing.builders import make_region
-from operators.track.settings import TrackSettings
-from operators.track.tracker import KalmanTracker
+from operators.track.tracker import KalmanTracker, TrackSettings
 from serving.common.tensors import Image
 
 HEIGHT, WIDTH, SIDE = 144, 256, 32

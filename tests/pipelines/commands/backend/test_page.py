@@ -16,9 +16,9 @@ from pipelines.observe.metrics import families
 from pipelines.observe.web.listen import Listen
 from serving.backend import Backend
 from serving.errors import SluiceError
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
+from serving.remote.server.admission import ServerLimits
 from serving.remote.server.inference_service import InferenceService, ServedEngine
-from serving.remote.server.server_limits import ServerLimits
 from tests.models import mean_model
 from tests.serving.remote.server.running import asking, pictures
 from tests.serving.remote.server.test_door import certificates

@@ -25,7 +25,7 @@ from operators.wire.schema import Notification, from_json
 from pipelines.observe.forward.delivery import MOST_FAILURES
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused, Sink
 from pipelines.observe.forward.webhook import Endpoint, WebhookSink, meaning
-from serving.common.retry_after import MOST_PATIENCE_S, asked_for_s
+from serving.common.retrying import MOST_PATIENCE_S, asked_for_s
 from tests.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way

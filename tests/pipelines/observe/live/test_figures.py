@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from operators.wire.result import Provenance
+from operators.wire.result import AuditedKind, Provenance
 from operators.wire.schema import (
     Attribute,
     Detection,
@@ -23,7 +23,7 @@ from operators.wire.schema import (
     VariantSwitch,
     from_json,
 )
-from operators.wire.stream_plan import AuditedKind, Phase
+from operators.wire.stream_plan import Phase
 from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings

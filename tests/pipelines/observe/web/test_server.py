@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientSession, web
 
 from pipelines.observe.metrics.scrape import Scrape
+from pipelines.observe.station import STARTING, Condition, health_routes
 from pipelines.observe.web import server
-from pipelines.observe.web.condition import STARTING, Condition, health_routes
 from pipelines.observe.web.gate import ANSWER_HEADERS
 from pipelines.observe.web.listen import Listen, listen_on
 from pipelines.observe.web.server import serving

@@ -9,8 +9,8 @@ import pytest
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
-from pipelines.run.jobs import archive
-from pipelines.run.jobs.archive import recordings
+from pipelines.run.jobs import chunks
+from pipelines.run.jobs.chunks import recordings
 from pipelines.run.jobs.identity import Identity, identity_of, query_digest, recording_digest
 from serving.errors import BadInput, SourceError
 
@@ -91,6 +91,6 @@ def test_links_that_lead_round_in_a_circle_end(tmp_path: Path, monkeypatch: pyte
     found = recordings([str(tmp_path / "**" / "*.mp4")])
     assert found == [str(tmp_path / "a" / name) for name in ("alias.mp4", "cam10.mp4")]
     (tmp_path / "a" / "again").symlink_to(tmp_path / "a")
-    monkeypatch.setattr(archive, "MOST_RECORDINGS", 500)
+    monkeypatch.setattr(chunks, "MOST_RECORDINGS", 500)
     with pytest.raises(BadInput, match=r"more than 500 recordings.*round in a circle"):
         recordings([str(tmp_path / "**" / "*.mp4")])

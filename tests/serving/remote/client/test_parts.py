@@ -11,7 +11,7 @@ import pytest
 
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
-from serving.remote.client.failures import LONGEST, failure
+from serving.remote.client.calls import LONGEST, failure
 from serving.remote.client.pick import ServerLoad, pick
 from serving.remote.client.servers import resolved
 from serving.remote.peers import is_here

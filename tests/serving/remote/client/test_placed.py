@@ -13,8 +13,7 @@ import pytest
 
 from serving.catalogue.lookup import Catalogue
 from serving.remote.client.backend_client import BackendClient, ClientTools
-from serving.remote.client.pick import ServerLoad, pick
-from serving.remote.client.placed_rates import PlacedRates
+from serving.remote.client.pick import PlacedRates, ServerLoad, pick
 from serving.scheduling.requests import Urgency
 from tests.serving.remote.client.conftest import Connected
 from tests.serving.remote.v2_server import V2Server, means_of_ours, serving

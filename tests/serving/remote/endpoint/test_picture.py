@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from serving.preprocess import batch
-from serving.remote.endpoint.picture import data_url, without_padding
+from serving.remote.endpoint.question import data_url, without_padding
 from serving.remote.endpoint.terms import CallTerms, Question, VisionEndpoint
 
 CARD = VisionEndpoint("http://127.0.0.1/v1", "m", Question("?", ("a",)), CallTerms(1, None), detail=64).card()

@@ -8,8 +8,7 @@ import pytest
 from serving.errors import Malformed
 from serving.remote.protocol.asked import put_urgency, read_queue, read_urgency
 from serving.remote.protocol.inference_pb2 import ModelInferRequest
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.parameters import values
+from serving.remote.protocol.parameters import WireLimits, values
 from serving.scheduling.requests import BACKGROUND, Urgency
 
 

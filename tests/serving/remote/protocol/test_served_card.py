@@ -8,8 +8,8 @@ from serving.catalogue.cards import ModelCard, read_card
 from serving.catalogue.lookup import SHIPPED
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import ModelConfig
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.protocol.served_card import CARD, IDENTITY, WIRE, put_card, read_cards
+from serving.remote.protocol.parameters import WireLimits
+from serving.remote.protocol.wire_card import CARD, IDENTITY, WIRE, put_card, read_cards
 
 LIMITS = WireLimits()
 

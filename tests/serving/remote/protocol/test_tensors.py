@@ -15,7 +15,7 @@ from serving.common.tensors import Array
 from serving.errors import Malformed
 from serving.remote.protocol.datatypes import DTYPES
 from serving.remote.protocol.inference_pb2 import ModelInferRequest, ModelInferResponse
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.places import SharedPlace
 from serving.remote.protocol.tensors import add_input, add_output, read_inputs, read_outputs
 

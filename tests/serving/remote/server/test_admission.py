@@ -5,10 +5,9 @@ import asyncio
 import pytest
 
 from serving.errors import Unavailable
-from serving.remote.protocol.limits import WireLimits
-from serving.remote.server.admission import STARTING, Admission
+from serving.remote.protocol.parameters import WireLimits
+from serving.remote.server.admission import STARTING, Admission, ServerLimits
 from serving.remote.server.refusals import BackendFull
-from serving.remote.server.server_limits import ServerLimits
 
 LIMITS = ServerLimits(in_flight=2, wire=WireLimits(message_bytes=100))
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from serving.errors import SluiceError
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import SERVICE
 from serving.remote.protocol.tensors import add_input
-from serving.remote.server.server_limits import ServerLimits
+from serving.remote.server.admission import ServerLimits
 from tests.serving.remote.server.running import Served, asking, means, pictures
 
 LIMITS = ServerLimits(wire=WireLimits(message_bytes=1 << 20))

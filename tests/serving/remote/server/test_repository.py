@@ -10,9 +10,8 @@ import pytest
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
-from serving.remote.protocol.served_card import PLATFORM, read_cards
-from serving.remote.protocol.wire_card import wire_card
-from serving.remote.server.server_limits import ServerLimits
+from serving.remote.protocol.wire_card import PLATFORM, read_cards, wire_card
+from serving.remote.server.admission import ServerLimits
 from tests.models import yolox_nano
 from tests.serving.remote.server.running import WIRE, asking, means, pictures, served
 

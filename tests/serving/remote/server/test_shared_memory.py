@@ -13,13 +13,12 @@ import pytest
 from serving.errors import Malformed
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
-from serving.remote.protocol.limits import WireLimits
 from serving.remote.protocol.owned_region import OwnedRegion, create
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.places import SharedPlace, put_place
 from serving.remote.protocol.region_file import FOLDER
 from serving.remote.protocol.tensors import add_input
-from serving.remote.server.region_calls import RegionCalls
-from serving.remote.server.registered_regions import RegionsOfOne, RegisteredRegions
+from serving.remote.server.registered_regions import RegionCalls, RegionsOfOne, RegisteredRegions
 from tests.serving.remote.server.running import Served, means, pictures
 
 

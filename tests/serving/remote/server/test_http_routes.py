@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from serving.remote.server.http.http_routes import http_routes
+from serving.remote.server.http_routes import http_routes
 from tests.serving.remote.server.running import WIRE, Served, means, pictures
 
 Client = TestClient[web.Request, web.Application]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import ModelInferResponse
-from serving.remote.protocol.limits import WireLimits
+from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.tensors import add_output, read_inputs
-from serving.remote.server.http.json_messages import MOST_VALUES, Asked, read_question, write_answer
+from serving.remote.server.json_messages import MOST_VALUES, Asked, read_question, write_answer
 
 LIMITS = WireLimits()
 TENSOR = {"name": "t", "datatype": "UINT8", "shape": [2, 3], "data": [0, 1, 2, 253, 254, 255]}

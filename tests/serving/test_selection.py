@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from benchmarks.selection import brute_force, shortfall
 from serving.errors import BadInput
 from serving.scheduling.health import State
-from serving.selection.select import select
-from serving.selection.table import Requirements, VariantRecord, VariantTable
+from serving.selection import Requirements, VariantRecord, VariantTable, select
 
 INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
 
