@@ -27,7 +27,7 @@ from math import inf
 
 from serving.budgets.frequency import Frequency
 from serving.budgets.shares import Requester, per_request, saved
-from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetReport, BudgetStanding, BudgetTerms, DayLedger
+from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetReport, BudgetStanding, BudgetTerms, DayLedger, Settlement
 
 LEASES = 200
 """A process takes a day's budget from the ledger in so many parts: one that is killed loses one of them at most."""
@@ -71,7 +71,6 @@ class DayBudget:
 
     @property
     def until(self) -> datetime:
-        """The end of the day."""
         return self.terms.day.end(self._day)
 
     def may_cost(self, node: str, now_s: float, dearest: float) -> float:
@@ -135,7 +134,6 @@ class DayBudget:
         self._known, self._lease = self._settle(-self._lease), 0.0
 
     def report(self) -> BudgetReport:
-        """The spending, and the rest."""
         left, today = self.left, dict(self._known.spent)
         for model, cost in self._untold.items():
             today[model] = today.get(model, 0.0) + cost
@@ -172,7 +170,7 @@ class DayBudget:
     def _settle(self, change: float) -> BudgetStanding:
         told, self._untold, self._settled = self._untold, {}, self._now()
         asked = {node: each.frequency.kept for node, each in self._spenders.items()}
-        return self._ledger.settle(self.terms.key, self._day, change, self.terms.per_day.value, told, asked)
+        return self._ledger.settle(Settlement(self.terms.key, self._day, change, self.terms.per_day.value, told, asked))
 
     def _turn(self) -> None:
         """Begin the next day once it has come; a clock that is set back changes nothing."""

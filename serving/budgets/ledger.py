@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from serving.budgets.frequency import KeptFrequency
-from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetStanding
+from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetStanding, Settlement
 from serving.common import files
 from serving.common.untrusted import decode
 from serving.errors import BadInput, Malformed
@@ -63,38 +63,23 @@ class FileLedger:
             self._known = self._read()
             self._write()
 
-    def settle(
-        self,
-        holder: str,
-        day: datetime,
-        change: float,
-        most: float,
-        spent: Mapping[str, float],
-        asked: Mapping[str, KeptFrequency],
-    ) -> BudgetStanding:
+    def settle(self, wanted: Settlement) -> BudgetStanding:
         """See ``DayLedger``. Where the file has become unusable, what this process knows of it counts on."""
         try:
             with self._locked():
                 self._known = self._read()
-                standing = self._changed(holder, day, change, most, spent, asked)
+                standing = self._changed(wanted)
                 self._write()
         except BadInput as error:
             if not self._failing:
                 log.warning("what is spent from now on is not kept for the next process: %s", error)
             self._failing = True
-            return self._changed(holder, day, change, most, spent, asked)
+            return self._changed(wanted)
         self._failing = False
         return standing
 
-    def _changed(
-        self,
-        holder: str,
-        day: datetime,
-        change: float,
-        most: float,
-        spent: Mapping[str, float],
-        asked: Mapping[str, KeptFrequency],
-    ) -> BudgetStanding:
+    def _changed(self, wanted: Settlement) -> BudgetStanding:
+        holder, day, change, most, spent, asked = wanted
         known = self._known.budgets.get(holder)
         if known is None or known.day < day:
             known = self._known.budgets[holder] = HolderDay(day, asked={} if known is None else known.asked)

@@ -1,18 +1,18 @@
-"""MCDNN's approximate model scheduler: the share of what is left that each request may cost, and the variant and place
-for it (Shen, 2019, §4.3.3, Algorithm 4.1). Pure.
+"""MCDNN's approximate model scheduler: the share of what is left that each request may cost (Shen, 2019, §4.3.3,
+Algorithm 4.1). Pure.
 
 ``e``: what is left of a budget, ``T``: seconds until its end. A request for model n comes ``f_n`` times a second, and
 its share is e_n = e · f_n / (T · Σ f_i²): requests that come more often get more, and all shares together are e, as
-model i is used T · f_i times (Lines 16–21). The variant and the place are those of the greatest accuracy whose costs
-their shares cover (Lines 10–13). Two things are not the paper's: a place may draw on any number of budgets, and what a
+model i is used T · f_i times (Lines 16–21). A planner takes the most accurate variant whose costs their shares cover
+(Lines 10–13: ``NodeSpending``). Two things are not the paper's: a place may draw on any number of budgets, and what a
 request leaves of its share can be saved for the next ones (``saved``), since between a variant that is always covered
 and one that never is, the shares of all but the day's last requests would lie idle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
 
 
@@ -42,38 +42,6 @@ def per_request(left: float, until_s: float, requester: Requester, others: Seque
         return max(left, 0.0)
     reloading = requester.load_cost * until_s / requester.loaded_s if requester.loaded_s > 0 else left
     return max(left - reloading, 0.0) * requester.frequency / (until_s * squares)
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A variant of a model at a place."""
-
-    variant: str
-    place: str
-    accuracy: float
-    costs: Mapping[str, float] = field(default_factory=dict)
-    """Its cost by budget; budgets that are not named are not drawn on."""
-    parts: Mapping[str, float] = field(default_factory=dict)
-    """t_n: the part of the network that runs at a budget's place, where it is split (Line 20); else 1."""
-
-    def is_covered(self, shares: Mapping[str, float]) -> bool:
-        """Whether every budget's share covers its cost."""
-        return all(cost <= shares.get(budget, inf) * self.parts.get(budget, 1.0) for budget, cost in self.costs.items())
-
-
-def choose(offers: Sequence[Offer], shares: Mapping[str, float]) -> Offer | None:
-    """Lines 11–13: the offer of the greatest accuracy that the shares cover; None where they cover none.
-
-    Of equally accurate ones that which leaves the most of the scarcest share.
-    """
-    covered = [each for each in offers if each.is_covered(shares)]
-    return max(covered, key=lambda each: (each.accuracy, -_strain(each, shares)), default=None)
-
-
-def _strain(offer: Offer, shares: Mapping[str, float]) -> float:
-    """The greatest part of a share that an offer takes."""
-    used = (cost / shares[budget] if shares.get(budget) else inf for budget, cost in offer.costs.items() if cost > 0)
-    return max(used, default=0.0)
 
 
 def saved(before: float, share: float, most: float) -> float:

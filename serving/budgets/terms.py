@@ -29,23 +29,26 @@ class BudgetStanding(NamedTuple):
     """How often each node asks, as it was told last."""
 
 
+class Settlement(NamedTuple):
+    """The wish of one process for a part of a day's budget, and its spending since the last one."""
+
+    holder: str
+    day: datetime
+    change: float
+    """So much more of it; below 0: given back."""
+    most: float
+    """The day's budget."""
+    spent: Mapping[str, float]
+    """On each model, since the last time."""
+    asked: Mapping[str, KeptFrequency]
+    """How often its nodes ask."""
+
+
 class DayLedger(Protocol):
     """Knows what is spent of the day's budgets by all processes that share them, whatever becomes of one."""
 
-    def settle(
-        self,
-        holder: str,
-        day: datetime,
-        change: float,
-        most: float,
-        spent: Mapping[str, float],
-        asked: Mapping[str, KeptFrequency],
-    ) -> BudgetStanding:
-        """Take so much more of a day's budget of ``most``, or give it back where ``change`` is below 0.
-
-        ``spent``: on each model, since the last time. What is taken is never brought above ``most``. ``asked``: how
-        often nodes of this process ask.
-        """
+    def settle(self, wanted: Settlement) -> BudgetStanding:
+        """Take so much more of a day's budget, or give it back; what is taken is never brought above ``most``."""
         ...
 
 

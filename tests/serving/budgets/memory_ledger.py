@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from serving.budgets.frequency import KeptFrequency
-from serving.budgets.terms import BudgetStanding
+from serving.budgets.terms import BudgetStanding, Settlement
 
 
 class MemoryLedger:
@@ -17,15 +15,8 @@ class MemoryLedger:
         self.spent: dict[tuple[str, datetime], dict[str, float]] = {}
         self.asked = 0
 
-    def settle(
-        self,
-        holder: str,
-        day: datetime,
-        change: float,
-        most: float,
-        spent: Mapping[str, float],
-        asked: Mapping[str, KeptFrequency],
-    ) -> BudgetStanding:
+    def settle(self, wanted: Settlement) -> BudgetStanding:
+        holder, day, change, most, spent, _ = wanted
         self.asked += 1
         taken, known = self.taken.get((holder, day), 0.0), self.spent.setdefault((holder, day), {})
         granted = min(change, most - taken)

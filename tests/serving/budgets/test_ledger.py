@@ -16,7 +16,7 @@ from serving.budgets.days import DayRule
 from serving.budgets.frequency import KeptFrequency
 from serving.budgets.ledger import MOST_HOLDERS, FileLedger
 from serving.budgets.prices import Prices
-from serving.budgets.terms import MOST_NAMED, BudgetTerms
+from serving.budgets.terms import MOST_NAMED, BudgetTerms, Settlement
 from serving.errors import BadInput
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -77,9 +77,9 @@ def test_a_new_day_begins_with_all_of_it(tmp_path: Path) -> None:
 
 def test_holders_do_not_touch_each_other(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
-    ledger.settle("backend gpu", DAY, 3.0, 5.0, {"large": 3.0}, {})
-    assert ledger.settle("node face", DAY, 1.0, 5.0, {}, {}) == (1.0, 1.0, {}, {})
-    assert ledger.settle("backend gpu", DAY, 3.0, 5.0, {}, {}) == (2.0, 5.0, {"large": 3.0}, {})
+    ledger.settle(Settlement("backend gpu", DAY, 3.0, 5.0, {"large": 3.0}, {}))
+    assert ledger.settle(Settlement("node face", DAY, 1.0, 5.0, {}, {})) == (1.0, 1.0, {}, {})
+    assert ledger.settle(Settlement("backend gpu", DAY, 3.0, 5.0, {}, {})) == (2.0, 5.0, {"large": 3.0}, {})
 
 
 PER_S = 20
@@ -117,7 +117,7 @@ def test_how_often_nodes_ask_outlasts_the_day(tmp_path: Path) -> None:
 def test_nodes_are_bounded(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
     for each in range(MOST_HOLDERS + 50):
-        found = ledger.settle("backend gpu", DAY, 0.0, 5.0, {}, {f"n{each}": KeptFrequency(1.0, 1.0)})
+        found = ledger.settle(Settlement("backend gpu", DAY, 0.0, 5.0, {}, {f"n{each}": KeptFrequency(1.0, 1.0)}))
     assert len(found.asked) == MOST_HOLDERS
     FileLedger(tmp_path / "q.json")
 
@@ -125,7 +125,7 @@ def test_nodes_are_bounded(tmp_path: Path) -> None:
 def test_names_are_bounded(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
     for each in range(MOST_NAMED + 50):
-        found = ledger.settle("node face", DAY, 0.0, 5.0, {f"m{each}": 1.0}, {})
+        found = ledger.settle(Settlement("node face", DAY, 0.0, 5.0, {f"m{each}": 1.0}, {}))
     assert len(found.spent) == MOST_NAMED + 1
     assert sum(found.spent.values()) == MOST_NAMED + 50
     FileLedger(tmp_path / "q.json")

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from serving.budgets.shares import Offer, Requester, choose, per_request, saved
+from benchmarks.budgets_parts.offers import Offer, choose
+from serving.budgets.shares import Requester, per_request, saved
 
 FREQUENCIES = st.lists(st.floats(0.01, 10), min_size=1, max_size=6)
 
