@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -17,18 +19,21 @@ from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.structs import OffsetAndMetadata
 
+from operators.transports.fetches import FetchLog, watch_fetches
 from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import HIDDEN_TOPIC, TopicRights, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
-from serving.common.retrying import Backoff, Persistence, retrying
-from serving.errors import BadInput, Unavailable
+from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying
+from serving.errors import BadInput, SluiceError, Unavailable
 
 log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=1.0, max_s=5.0)
 ATTEMPT_S = 3.0
 CONNECT_TIMEOUT_S = 10.0
+STOP_S = 12.0
+"""Leaving a group waits for what is done before others have its partitions."""
 
 
 async def wait_for_broker(
@@ -93,6 +98,43 @@ def quiet() -> None:
     """Silence the library's own log, which repeats every failed attempt, unless debug output is wanted."""
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+
+
+async def for_ever(work: Callable[[], Awaitable[None]], what: str) -> None:
+    """Do the work of a client, and again whenever it breaks off, whatever becomes of the broker; ``what``: in words."""
+    rng, failures = random.Random(), 0
+    while True:
+        began_s = time.monotonic()
+        try:
+            await work()
+        except Exception as error:  # whatever the library raises, the next attempt may do better
+            failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
+            if failures <= 1:
+                said = (
+                    error
+                    if isinstance(error, KafkaError | OSError | SluiceError)
+                    else f"{type(error).__name__}: {error}"
+                )
+                log.warning("%s breaks off (%s): trying again", what, said)
+        await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+
+
+@asynccontextmanager
+async def reading(
+    settings: BrokerSettings, *topics: str, fetches: FetchLog | None = None, **options: Any
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer that is connected while the block runs, commits nothing by itself, and is given what can be read."""
+    consumer = AIOKafkaConsumer(
+        *topics, **client_options(settings), enable_auto_commit=False, check_crcs=False, **options
+    )
+    watch_fetches(consumer, fetches or FetchLog())  # which checks them
+    try:
+        await consumer.start()
+        yield consumer
+    finally:
+        with suppress(Exception):
+            async with asyncio.timeout(STOP_S):  # a broker that is away keeps no process from ending
+                await consumer.stop()
 
 
 async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKafkaProducer:

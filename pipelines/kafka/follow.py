@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Callable, Sequence
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaError
 
-from operators.transports.fetches import FetchLog, watch_fetches
+from operators.transports.fetches import FetchLog
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from pipelines.kafka.options import client_options
+from pipelines.kafka.async_clients import for_ever, reading
 from pipelines.settings import BrokerSettings
-from serving.common.retrying import BROKER_BACKOFF
 
 log = logging.getLogger(__name__)
 
@@ -45,31 +42,11 @@ class Follower:
 
     async def run(self) -> None:
         """Read until this is cancelled."""
-        rng, failures = random.Random(), 0
-        while True:
-            began_s = time.monotonic()
-            try:
-                await self._read()
-            except Exception as error:  # whatever the library raises, frames must not wait for it
-                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
-                if failures <= 1:
-                    what = error if isinstance(error, KafkaError | OSError) else f"{type(error).__name__}: {error}"
-                    log.warning("cannot read topic %s (%s): trying again", self.topic, what)
-            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+        await for_ever(self._read, f"reading topic {self.topic}")
 
     async def _read(self) -> None:
-        consumer = AIOKafkaConsumer(
-            self.topic,
-            **client_options(self._settings),
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            check_crcs=False,
-            fetch_max_wait_ms=POLL_MS,
-        )
-        fetches = FetchLog()
-        watch_fetches(consumer, fetches)  # which checks them
-        try:
-            await consumer.start()
+        fetches, options = FetchLog(), {"auto_offset_reset": "earliest", "fetch_max_wait_ms": POLL_MS}
+        async with reading(self._settings, self.topic, fetches=fetches, **options) as consumer:
             ends = await self._begin(consumer)
             while True:
                 batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=AT_ONCE)
@@ -81,8 +58,6 @@ class Follower:
                     [await consumer.position(place) >= end for place, end in ends.items()]
                 ):
                     self.caught_up.set()
-        finally:
-            await consumer.stop()
 
     def _take_all(self, records: Sequence[ConsumerRecord]) -> None:
         for record in records:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,9 +11,9 @@ from contextlib import suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
+from pipelines.kafka.async_clients import for_ever
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
-from serving.common.retrying import BROKER_BACKOFF
 
 log = logging.getLogger(__name__)
 
@@ -41,16 +40,7 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def run(self) -> None:
         """Stand for election until this is cancelled."""
-        rng, failures = random.Random(), 0
-        while True:
-            began_s = time.monotonic()
-            try:
-                await self._stand()
-            except Exception as error:  # whatever the library raises
-                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
-                if failures <= 1:
-                    log.warning("cannot join group %s (%s): trying again", self._group, error)
-            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+        await for_ever(self._stand, f"the election in group {self._group}")
 
     async def _stand(self) -> None:
         consumer = AIOKafkaConsumer(

@@ -6,15 +6,15 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 
 from operators.frames.codec import FrameError, decode_frame, read_header
-from operators.transports.fetches import FetchLog, watch_fetches
 from operators.wire.schema import Event, FrameHeader
-from pipelines.kafka.options import client_options
+from pipelines.kafka.async_clients import reading
 from pipelines.observe.forward.delivery import Load
 from pipelines.observe.forward.sink import Missing
 from pipelines.settings import BrokerSettings
@@ -43,12 +43,12 @@ class FrameFinder:
     def __init__(self, settings: BrokerSettings, topic: str) -> None:
         self._settings, self._topic = settings, topic
         self._consumer: AIOKafkaConsumer | None = None
+        self._open = AsyncExitStack()
         self._lock = asyncio.Lock()
         self._kept: OrderedDict[tuple[str, str, int], Found] = OrderedDict()
         self._warned = False
 
     async def find(self, event: Event) -> Load | Missing:
-        """The frame that caused the event."""
         found = await self._find(event)
         return found if isinstance(found, str) else partial(_image, *found)
 
@@ -77,9 +77,8 @@ class FrameFinder:
 
     async def close(self) -> None:
         """Disconnect; the next search connects anew."""
-        consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            await consumer.stop()
+        self._consumer = None
+        await self._open.aclose()
 
     async def _search(self, event: Event, since_s: float) -> Found | Missing:
         consumer = self._consumer or await self._connected()
@@ -102,16 +101,9 @@ class FrameFinder:
         return "not_found" if read >= LOOK_BYTES else "gone"
 
     async def _connected(self) -> AIOKafkaConsumer:
-        consumer = AIOKafkaConsumer(
-            **client_options(self._settings),
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            check_crcs=False,
-            max_partition_fetch_bytes=FETCH_BYTES,
-        )
-        watch_fetches(consumer, FetchLog())  # which checks them
+        opened = reading(self._settings, auto_offset_reset="earliest", max_partition_fetch_bytes=FETCH_BYTES)
+        consumer = await self._open.enter_async_context(opened)
         self._consumer = consumer
-        await consumer.start()
         await consumer._client.set_topics([self._topic])  # who is assigned nothing yet is told of no topic
         return consumer
 

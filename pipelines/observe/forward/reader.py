@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,14 +11,13 @@ from functools import partial
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
 
-from operators.transports.fetches import FetchLog, watch_fetches
+from operators.transports.fetches import FetchLog
 from operators.transports.record_sets import unreadable
-from pipelines.kafka.options import client_options
+from pipelines.kafka.async_clients import for_ever, reading
 from pipelines.observe.forward.in_order import InOrder
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
-from serving.common.retrying import BROKER_BACKOFF
 
 log = logging.getLogger(__name__)
 
@@ -61,34 +59,20 @@ class Reader:
 
     async def run(self) -> None:
         """Read until this is cancelled, whatever becomes of the broker."""
-        rng, failures = random.Random(), 0
-        while True:
-            began_s = self._clock.monotonic_s()
-            try:
-                await self._read()
-            except Exception as error:  # whatever the library raises, the next attempt may do better
-                failures = failures + 1 if self._clock.monotonic_s() - began_s < BROKER_BACKOFF.max_s else 0
-                if failures <= 1:
-                    what = error if isinstance(error, KafkaError | OSError) else f"{type(error).__name__}: {error}"
-                    log.warning("group %s: cannot read (%s): trying again", self._group, what)
-            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+        await for_ever(self._read, f"the reading of group {self._group}")
 
     async def _read(self) -> None:
-        consumer = AIOKafkaConsumer(
+        fetches = FetchLog(self._clock.monotonic_s)
+        async with reading(
+            self._settings,
             *self._topics,
-            **client_options(self._settings),
+            fetches=fetches,
             group_id=self._group,
-            enable_auto_commit=False,
             auto_offset_reset="none",  # where to begin is decided below
-            check_crcs=False,
             fetch_max_wait_ms=POLL_MS,
             max_poll_interval_ms=DAY_MS,
             rebalance_timeout_ms=REBALANCE_MS,
-        )
-        fetches = FetchLog(self._clock.monotonic_s)
-        watch_fetches(consumer, fetches)  # which checks them
-        try:
-            await consumer.start()
+        ) as consumer:
             await _begin(consumer, at_end=True)
             self.begun.set()
             async with meanwhile(self._count(consumer)):
@@ -97,8 +81,6 @@ class Reader:
                     self._answered_s = max(self._answered_s, fetches.answered_s)
                     if taken:
                         await self.deal_with(consumer, taken)
-        finally:
-            await consumer.stop()
 
     async def _count(self, consumer: AIOKafkaConsumer) -> None:
         while True:

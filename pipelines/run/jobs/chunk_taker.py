@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Iterable
-from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
-from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import JobOrder, from_json
-from pipelines.kafka.async_clients import wait_for_broker
-from pipelines.kafka.options import client_options
+from pipelines.kafka.async_clients import for_ever, reading, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.run.jobs.pending import Lease, Pending
 from pipelines.settings import BrokerSettings
-from serving.common.retrying import BROKER_BACKOFF
-from serving.errors import Malformed, SluiceError
+from serving.errors import Malformed
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +28,6 @@ SESSION_MS = 10_000
 HANDOVER_S = 10.0
 """How long a chunk in work may take to be put down where its partition moves away."""
 PATIENCE_S = 60.0
-STOP_S = 12.0
-"""… which is more than putting a chunk down may take."""
 
 
 class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -53,18 +46,7 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def run(self) -> None:
         """Read until this is cancelled, whatever becomes of the broker."""
-        rng, failures = random.Random(), 0
-        while True:
-            try:
-                await wait_for_broker(self._settings, needs(read=[self._topic], group=self._group), PATIENCE_S)
-                failures = 0
-                await self._read()
-            except Exception as error:  # whatever the library raises, live frames go on
-                failures += 1
-                what = error if isinstance(error, KafkaError | OSError | SluiceError) else type(error).__name__
-                log.warning("jobs wait: topic %s: %s", self._topic, what)
-            self._forget()
-            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+        await for_ever(self._read, f"taking chunks from topic {self._topic}")
 
     async def next(self, partition: int | None) -> Lease:
         """Wait for a chunk, of this partition if it has one; it is in work until ``free``."""
@@ -103,18 +85,22 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
         """Begin where the partitions' work was acknowledged last."""
 
     async def _read(self) -> None:
-        consumer = self._consumer = AIOKafkaConsumer(
-            **client_options(self._settings),
-            group_id=self._group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            check_crcs=False,
-            session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=SESSION_MS // 3,
-        )
-        watch_fetches(consumer, FetchLog())  # which checks them
+        await wait_for_broker(self._settings, needs(read=[self._topic], group=self._group), PATIENCE_S)
         try:
-            await consumer.start()
+            async with reading(
+                self._settings,
+                group_id=self._group,
+                auto_offset_reset="earliest",
+                session_timeout_ms=SESSION_MS,
+                heartbeat_interval_ms=SESSION_MS // 3,
+            ) as consumer:
+                await self._take_all(consumer)
+        finally:
+            self._forget()
+
+    async def _take_all(self, consumer: AIOKafkaConsumer) -> None:
+        self._consumer = consumer
+        try:
             consumer.subscribe([self._topic], listener=self)
             while True:
                 self._read_ahead(consumer)
@@ -123,9 +109,6 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
                         self._take(record)
         finally:
             self._consumer = None
-            with suppress(Exception):
-                async with asyncio.timeout(STOP_S):  # a broker that is away keeps no worker from ending
-                    await consumer.stop()
 
     def _read_ahead(self, consumer: AIOKafkaConsumer) -> None:
         assigned, paused = consumer.assignment(), consumer.paused()
