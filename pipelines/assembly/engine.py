@@ -91,11 +91,10 @@ def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -
     from serving.budgets.day_budget import DayBudget
     from serving.budgets.ledger import FileLedger
     from serving.remote.endpoint.engine import EndpointEngine  # HTTP, which other queries do without
-    from serving.remote.endpoint.vision_model import VisionModels
 
     ledger = FileLedger(ledger_path(wanted.query.name))
     opened = [(spec.opened(where), DayBudget(spec.budget_terms(), ledger, SYSTEM.now)) for where, spec in specs]
-    return EndpointEngine(local, VisionModels(opened, observer.budget_stands), observer)
+    return EndpointEngine(local, opened, observer.budget_stands, observer)
 
 
 def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:
