@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -18,13 +18,15 @@ from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.models.remote_models import named_backends
 from pipelines.query.nodes import DetectNode, RecogniseNode
 from serving.common.clock import SYSTEM
+from serving.remote.endpoint.terms import ENDPOINT
+from serving.remote.router import Router
 from serving.variants.variant import ANYWHERE, placed
 
 if TYPE_CHECKING:
     from serving.backend import Backend
     from serving.remote.client.backend_client import BackendClient
     from serving.remote.client.pick import PlacedRates
-    from serving.remote.endpoint.engine import EndpointEngine
+    from serving.remote.endpoint.endpoints_client import EndpointsClient
     from serving.remote.session_meter import SessionMeter
 
 
@@ -71,30 +73,29 @@ def engine_of(
     ``local``: the networks of this process, where other queries use them too; ``fleet``: its part in one.
     """
     local = local or backend(wanted.catalogue, observer)
-    here, nodes = _with_endpoints(wanted, observer, local), wanted.query.nodes
-    named = named_backends(nodes)
-    if not named:
-        return here
-    need("grpc")
-    from serving.remote.router import Router  # gRPC, which other queries do without
-
-    models = [model for node in nodes for model in node.models]
-    quick_s = QUICK * wanted.query.slo_ms / 1000
-    return Router(here, _clients(wanted, named, fleet), models, quick_s=quick_s, observer=observer)
-
-
-def _with_endpoints(wanted: CompiledQuery, observer: Observer, local: Backend) -> Backend | EndpointEngine:
-    specs = _endpoints(wanted)
-    if not specs:
+    clients: dict[str, BackendClient | EndpointsClient] = {}
+    if specs := _endpoints(wanted):
+        clients[ENDPOINT] = _endpoints_client(wanted, specs, observer)
+    if named := named_backends(wanted.query.nodes):
+        need("grpc")
+        clients |= _clients(wanted, named, fleet)
+    if not clients:
         return local
+    models = [model for node in wanted.query.nodes for model in node.models]
+    return Router(local, clients, models, quick_s=QUICK * wanted.query.slo_ms / 1000, observer=observer)
+
+
+def _endpoints_client(
+    wanted: CompiledQuery, specs: Sequence[tuple[str, EndpointSpec]], observer: Observer
+) -> EndpointsClient:
     need("aiohttp")
     from serving.budgets.day_budget import DayBudget
     from serving.budgets.ledger import FileLedger
-    from serving.remote.endpoint.engine import EndpointEngine  # HTTP, which other queries do without
+    from serving.remote.endpoint.endpoints_client import EndpointsClient  # HTTP, which other queries do without
 
     ledger = FileLedger(ledger_path(wanted.query.name))
     opened = [(spec.opened(where), DayBudget(spec.budget_terms(), ledger, SYSTEM.now)) for where, spec in specs]
-    return EndpointEngine(local, opened, observer.budget_stands, observer)
+    return EndpointsClient(opened, observer.budget_stands)
 
 
 def _endpoints(wanted: CompiledQuery) -> list[tuple[str, EndpointSpec]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from random import Random
 from typing import TYPE_CHECKING
@@ -16,8 +17,7 @@ from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.errors import BackendDown, ModelError
 from serving.graphs.surgery.sizes import Size
-from serving.remote.client.backend_client import BackendClient, load_or_wait
-from serving.remote.endpoint.terms import is_endpoint
+from serving.remote.endpoint.terms import ENDPOINT
 from serving.remote.place_choice import PlaceChoice
 from serving.scheduling.requests import PriceAt, Urgency, free
 from serving.variants.timings import VariantFigures
@@ -25,7 +25,8 @@ from serving.variants.variant import ANYWHERE, ON, placed
 
 if TYPE_CHECKING:
     from serving.backend import Backend
-    from serving.remote.endpoint.engine import EndpointEngine
+    from serving.remote.client.backend_client import BackendClient
+    from serving.remote.endpoint.endpoints_client import EndpointsClient
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ class Router:
 
     def __init__(
         self,
-        local: Backend | EndpointEngine,
-        clients: Mapping[str, BackendClient],
+        local: Backend,
+        clients: Mapping[str, BackendClient | EndpointsClient],
         names: Iterable[str],
         *,
         quick_s: float = inf,
@@ -49,12 +50,13 @@ class Router:
         observer: EngineObserver = UNOBSERVED,
         rng: Random | None = None,
     ) -> None:
-        """``names``: all models of the query, of which those with `` on `` are remote.
+        """``clients``: by the names that models are `` on ``; ``names``: all models of the query.
 
         ``quick_s``: a request for ``MODEL on auto`` that takes so long is quick enough: then the price decides.
         """
         self._local, self._clients, self._clock, self._observer = local, clients, clock, observer
-        self._remote = [name for name in dict.fromkeys(names) if _placed(name)[1] is not None]
+        self._remote = [name for name in dict.fromkeys(names) if placed(name)[1] is not None]
+        self._backends = [name for name in clients if name != ENDPOINT]
         self._faults: dict[str, ModelError] = {}
         """Why remote models cannot be used, by name."""
         self._choices: dict[str, PlaceChoice] = {}
@@ -82,7 +84,7 @@ class Router:
         await asyncio.gather(*(client.close() for client in self._clients.values()))
 
     def card(self, model: str) -> ModelCard:
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if model in self._faults:
             raise self._faults[model]
         return self._local.card(served) if backend in (None, ANYWHERE) else self._client(model).card(served)
@@ -93,22 +95,22 @@ class Router:
         return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer, price)
 
     def is_placed(self, model: str) -> bool | None:
-        served, backend = _placed(model)
+        served, backend = placed(model)
         return None if backend in (None, ANYWHERE) else self._client(model).is_placed(served)
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if backend in (None, ANYWHERE):
             return await self._local.fitted(served, width, height, detail)
         return await self._client(model).fitted(served, width, height, detail)
 
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
-        if _placed(model)[1] is not None:
+        if placed(model)[1] is not None:
             raise ModelError(f"model {model!r} is run by a backend, and exits sit on networks of this process only")
         return self._local.add_cuts(model, cuts)
 
     async def load(self, model: str) -> float:
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if model in self._faults:
             raise self._faults[model]
         if backend is None or backend == ANYWHERE:
@@ -125,7 +127,7 @@ class Router:
     ) -> list[Array]:
         """See ``Inference``; raises BackendDown where the backend of a model does not answer."""
         began_s = self._clock.monotonic_s()
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if backend in (None, ANYWHERE):  # the latter is measured here
             answer = await self._local.infer(served, batch, urgency, policy)
         else:
@@ -140,7 +142,7 @@ class Router:
 
     def measured(self, model: str) -> VariantFigures | None:
         """See ``Backend.measured``; of remote models as the wire shows it now, None as long as nobody has looked."""
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if backend is None:
             return self._local.measured(model)
         if backend == ANYWHERE:
@@ -150,7 +152,7 @@ class Router:
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """See ``Backend.keep``; times of remote models are kept for this process only."""
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if backend is None:
             return self._local.keep(model, tail_s)
         if backend == ANYWHERE:
@@ -159,8 +161,11 @@ class Router:
         return VariantFigures(tail_s, None)
 
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:
-        """See ``Inference``; a remote model takes this process what sending it a picture takes."""
-        return CALL_S if _placed(model)[1] is not None else self._local.processor_s(model, shape)
+        """See ``Inference``: of a backend's model what sending it a picture takes; an endpoint's was never measured."""
+        backend = placed(model)[1]
+        if backend is None:
+            return self._local.processor_s(model, shape)
+        return None if backend == ENDPOINT else CALL_S
 
     async def _asked(self, model: str, served: str, batch: Array, urgency: Urgency) -> list[Array]:
         try:
@@ -172,9 +177,9 @@ class Router:
 
     async def _ready(self, model: str) -> None:
         """Connect one remote model, or one that may be anywhere."""
-        served, backend = _placed(model)
+        served, backend = placed(model)
         if backend == ANYWHERE:
-            others = [f"{served}{ON}{name}" for name in self._clients]
+            others = [f"{served}{ON}{name}" for name in self._backends]
             for name in others:
                 if (fault := await load_or_wait(self._client(name), served)) is not None:
                     log.warning("%s is run elsewhere: %s", model, fault)
@@ -187,33 +192,43 @@ class Router:
         while True:
             await sleep(self._clock, AGAIN_S)
             for name in self._waiting():
-                fault = await load_or_wait(self._client(name), _placed(name)[0])
+                fault = await load_or_wait(self._client(name), placed(name)[0])
                 if fault is not None and not isinstance(fault, BackendDown):
                     log.warning("%s is not asked until its backend has another one: %s", name, fault)
 
     def _waiting(self) -> list[str]:
         """The models at places that answer again, and have not said yet what they are."""
-        autos = [_placed(model)[0] for model in self._choices]
+        autos = [placed(model)[0] for model in self._choices]
         named = [name for name in self._remote if name not in self._choices and name not in self._faults]
-        names = [*named, *(f"{served}{ON}{backend}" for served in autos for backend in self._clients)]
-        return [name for name in names if self._client(name).waits_for(_placed(name)[0])]
+        names = [*named, *(f"{served}{ON}{backend}" for served in autos for backend in self._backends)]
+        return [name for name in names if self._client(name).waits_for(placed(name)[0])]
 
     def _may_answer(self, name: str) -> bool:
         """Whether a place of a model that may be anywhere can be taken: it has to show that its network is the same."""
-        served, backend = _placed(name)
+        served, backend = placed(name)
         if backend is None:
             return True
         client = self._client(name)
         return client.may_answer and client.identity(served) == self._local.card(served).identity
 
-    def _client(self, model: str) -> BackendClient:
-        backend = _placed(model)[1]
+    def _client(self, model: str) -> BackendClient | EndpointsClient:
+        backend = placed(model)[1]
         found = self._clients.get(backend or "")
         if found is None:
             raise ModelError(f"model {model!r}: there is no backend {backend!r}")
         return found
 
 
-def _placed(model: str) -> tuple[str, str | None]:
-    """See ``placed``; the engine here answers for endpoints itself."""
-    return (model, None) if is_endpoint(model) else placed(model)
+async def load_or_wait(client: BackendClient | EndpointsClient, served: str) -> ModelError | None:
+    """Load a network; where its backend is down, go on without. Returns why it can never be used, None where it may."""
+    try:
+        await client.load(served)
+    except BackendDown as error:
+        log.info("%s: %s is asked once it is back", error, served)
+        with suppress(ModelError):
+            client.card(served)
+            return None
+        return error
+    except ModelError as error:
+        return error
+    return None

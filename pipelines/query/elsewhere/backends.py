@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pipelines.query.budgets import BackendBudget
 from pipelines.query.secret_places import Placeholder, read_secret
 from serving.common.strict import Strict, beside_the_file, listed
-from serving.remote.endpoint.terms import ON_ENDPOINT
-from serving.variants.variant import ANYWHERE, ON
+from serving.remote.endpoint.terms import ENDPOINT
+from serving.variants.variant import ANYWHERE
 
 if TYPE_CHECKING:
     from serving.remote.client.address import BackendAddress
@@ -84,7 +84,7 @@ BackendName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 
 
 def _not_taken(given: Mapping[str, BackendSpec]) -> Mapping[str, BackendSpec]:
-    for taken in (ANYWHERE, ON_ENDPOINT.removeprefix(ON)):
+    for taken in (ANYWHERE, ENDPOINT):
         if taken in given:
             raise ValueError(f"{taken!r} stands for something else after on: give this backend another name")
     return given

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -203,21 +202,6 @@ class BackendClient:
 
     def _time(self, served: str) -> CallTimes:
         return self._times.setdefault(served, CallTimes())
-
-
-async def load_or_wait(client: BackendClient, served: str) -> ModelError | None:
-    """Load a network; where its backend is down, go on without. Returns why it can never be used, None where it may."""
-    try:
-        await client.load(served)
-    except BackendDown as error:
-        log.info("%s: %s is asked once it is back", error, served)
-        with suppress(ModelError):
-            client.card(served)
-            return None
-        return error
-    except ModelError as error:
-        return error
-    return None
 
 
 def _blank(card: ModelCard, items: int) -> Array:

@@ -15,7 +15,9 @@ UNKNOWN = "unknown"
 """The answer to everything that is none of the labels."""
 NO_FILE = "elsewhere.onnx"
 """The card's file: there is none here."""
-ON_ENDPOINT = " on endpoint"
+ENDPOINT = "endpoint"
+"""Stands in the place of a backend in the engine's names."""
+ON_ENDPOINT = f" on {ENDPOINT}"
 """The end of the engine's names: ``qwen2.5-vl-3b-1f2e3d on endpoint``."""
 
 

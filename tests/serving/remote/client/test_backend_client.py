@@ -13,7 +13,8 @@ import pytest
 
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BackendDown, ModelError, TooLate
-from serving.remote.client import backend_client, calls
+from serving.remote import router
+from serving.remote.client import calls
 from serving.remote.client.backend_client import BackendClient
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import values
@@ -394,10 +395,10 @@ async def test_a_backend_that_is_down_at_first_is_asked_once_it_is_back(
         with pytest.raises(BackendDown, match="backend gpu"):
             await client.load("means")
         assert client.card("means").input.dtype == "uint8"
-        assert await backend_client.load_or_wait(client, "means") is None
+        assert await router.load_or_wait(client, "means") is None
         async with serving(server):
             await until(lambda: client.waits_for("means"))
-            assert await backend_client.load_or_wait(client, "means") is None
+            assert await router.load_or_wait(client, "means") is None
             (answer,) = await client.infer("means", PICTURES, SOON)
             assert np.array_equal(answer, MEANS)
 
