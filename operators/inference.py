@@ -63,13 +63,7 @@ class Inference(Protocol):
         """Make a model ready; ModelError where that fails. Returns the processor seconds that it took."""
         ...
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
@@ -105,13 +99,7 @@ class InferenceAround:
     async def load(self, model: str) -> float:
         return await self._engine.load(model)
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         return await self._engine.infer(model, batch, urgency, policy)
 
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:

@@ -152,13 +152,7 @@ class Backend:
         for name in (model, *self._rectangles.shapes(model)):
             await self._loader.unload(name)
 
-    async def infer(
-        self,
-        model: str,
-        batch: Array,
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[Array]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """Outputs for N × … inputs of the card, or of one that was fitted, in the card's order, first axis N.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.

@@ -21,7 +21,7 @@ from operators.wire.schema import Outcome, StreamState
 from pipelines.cli import sluice
 from pipelines.execute.overload import LATE, POLICIES, QUEUE_FULL
 from pipelines.query.check import examine
-from pipelines.query.dag import STAGES
+from pipelines.query.lineage import STAGES
 from tests.doc_pages import PAGES, ROOT, blocks, each, links, prose, text
 from tests.pipelines.queries import write
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-from numpy.typing import NDArray
 
 from operators.inference import Inference, InferenceAround
+from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.scheduling.requests import PriceAt, Urgency, free
 
@@ -40,13 +38,7 @@ class RemoteReference(InferenceAround):
             self._places.add(place)
         return place
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """See ``Inference``; what waits in the background is not timed."""
         began_s = self._now_s()
         outputs = await super().infer(model, batch, urgency, policy)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
+from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.row_passage import RowPassage
@@ -72,13 +73,7 @@ class FakeEngine:
         self.loaded.append(model)
         return self.opening_s
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         self.asked.append((model, batch, urgency.deadline))
         if model in self._cuts:
             asked = GroupRequest(model, batch, policy)

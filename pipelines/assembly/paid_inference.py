@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, InferenceAround
@@ -122,13 +120,7 @@ class PaidInference(InferenceAround):
             self._purse.spending.loaded(self._listed.get(model, model), work, self._purse.now_s)
         return took_s
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """See ``Inference``; raises BudgetSpent where a budget does not pay for it."""
         purse, listed, ran = self._purse, self._listed.get(model, model), 0
         charges = purse.spending.reserve(listed, len(batch), purse.now_s)

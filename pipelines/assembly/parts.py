@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
@@ -86,37 +86,20 @@ class Setting:
     """Whether networks look at its frames only while no other frame waits for them."""
 
 
-class _Budgeted(NamedTuple):
-    """The query's budgets, if it has any, where they are kept."""
-
-    environment: Environment
-    """In which nodes pay for their calls."""
-    measures: Measures
-    within: PlannedBy
-    """Has a planner choose within them."""
-
-
-class _PlannedBy(NamedTuple):
-    """The query's planner, and the times of models by batch that are known."""
-
-    planner: Planner
-    curves: Curves = unknown
-
-
 @dataclass(frozen=True)
 class Household:
     """A query's surroundings, in which its operators are built."""
 
     shortcuts: Shortcuts
     engine: QueryEngine
-    budgeted: _Budgeted
+    environment: Environment
+    """In which nodes pay for their calls, where the query has budgets."""
+    measures: Measures
+    within: PlannedBy
+    """Has a planner choose within the query's budgets."""
     states: ModelStates | None
     """For nodes that name no model."""
     stand_ins: StandIns
-
-    @property
-    def environment(self) -> Environment:
-        return self.budgeted.environment
 
 
 @asynccontextmanager
@@ -135,7 +118,7 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
     meter = setting.meter or ProcessMeter() if requirements(wanted.dag) else None
     watching = setting.observers if meter is None else Observers([setting.observers, meter])
     engine = engine_of(wanted, watching, setting.local, setting.fleet)
-    stand_ins = _stand_ins(wanted, engine, setting)
+    stand_ins = StandIns(wanted, artefacts_dir(), engine, setting.clock)
     async with _audits(wanted, setting, shortcuts, stand_ins) as audits, AsyncExitStack() as afterwards:
         more = {"audits": audits, "clock": setting.clock, "observer": setting.observers}
         environment = Environment.of(wanted, stand_ins.engine, stand_ins=stand_ins.by_node, **more)
@@ -144,7 +127,7 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
             budgeted = afterwards.enter_context(_budgets(wanted, environment, engine))
             states = None if meter is None else ModelStates(meter, engine.is_placed)
             await afterwards.enter_async_context(_looking(stand_ins, audits))
-            yield Household(shortcuts, engine, budgeted, states, stand_ins)
+            yield Household(shortcuts, engine, *budgeted, states, stand_ins)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
@@ -156,16 +139,12 @@ async def executing(
 ) -> AsyncIterator[Parts]:
     """The executor of these operators; models that nobody has measured are measured while the block runs."""
     states = None if house.states is None else house.states.at
-    async with planner(wanted.dag, house.budgeted.measures, setting.clock, states) as plans:
+    async with planner(wanted.dag, house.measures, setting.clock, states) as plans:
         stands_in = house.stand_ins
         chooses = WithStandIns(plans, lambda: stands_in.chosen) if stands_in.by_node else plans
-        planned = _PlannedBy(setting.planned_by(house.budgeted.within(chooses)), _curves(house.engine))
-        executor = _executor(wanted, house.environment, operators, setting, planned)
+        planned = setting.planned_by(house.within(chooses))
+        executor = _executor(wanted, house.environment, operators, setting, planned, _curves(house.engine))
         yield Parts(executor, house.shortcuts, house.engine.hung)
-
-
-def _stand_ins(wanted: CompiledQuery, engine: QueryEngine, setting: Setting) -> StandIns:
-    return StandIns(wanted, artefacts_dir(), engine, setting.clock)
 
 
 @asynccontextmanager
@@ -179,9 +158,11 @@ async def _looking(stand_ins: StandIns, audits: Audits | None) -> AsyncIterator[
 
 
 @contextmanager
-def _budgets(wanted: CompiledQuery, environment: Environment, engine: QueryEngine) -> Iterator[_Budgeted]:
+def _budgets(
+    wanted: CompiledQuery, environment: Environment, engine: QueryEngine
+) -> Iterator[tuple[Environment, Measures, PlannedBy]]:
     if not wanted.query.has_budgets:
-        yield _Budgeted(environment, engine, lambda planner: planner)
+        yield environment, engine, lambda planner: planner
         return
     from pipelines.assembly.spending import spending  # what most queries do without
     from pipelines.planning.within_budgets import WithinBudgets
@@ -189,7 +170,7 @@ def _budgets(wanted: CompiledQuery, environment: Environment, engine: QueryEngin
     found = spending(wanted, environment)
     try:
         paying, measures = replace(environment, engines=found.engines), found.measuring(wanted.dag.nodes, engine)
-        yield _Budgeted(paying, measures, lambda planner: WithinBudgets(planner, found.paid))
+        yield paying, measures, lambda planner: WithinBudgets(planner, found.paid)
     finally:
         found.close()
 
@@ -218,7 +199,7 @@ async def build_executor(
     It is planned for every frame that the first listed models run.
     """
     operators = await nodes(wanted.dag, environment)
-    return _executor(wanted, environment, operators, Setting(final_steps), _PlannedBy(FirstListed()))
+    return _executor(wanted, environment, operators, Setting(final_steps), FirstListed())
 
 
 def _executor(
@@ -226,7 +207,8 @@ def _executor(
     environment: Environment,
     operators: Mapping[str, Operator],
     setting: Setting,
-    planned: _PlannedBy,
+    planned: Planner,
+    curves: Curves = unknown,
 ) -> Executor:
     query, audits = wanted.query, environment.audits
     policies = {stream.id: stream.overload_policy for stream in query.streams}
@@ -234,8 +216,8 @@ def _executor(
     room = FrameRoom() if setting.lanes else frame_room([query])
     limits = Limits(policies, room, streams_ahead(query), unhurried(query), setting.lanes)
     clock, observer = environment.clock, environment.observer
-    surroundings = Surroundings(setting.final_steps, clock, observer, listeners, planned.curves, setting.background)
-    return Executor(wanted.dag, operators, planned.planner, limits, surroundings)
+    surroundings = Surroundings(setting.final_steps, clock, observer, listeners, curves, setting.background)
+    return Executor(wanted.dag, operators, planned, limits, surroundings)
 
 
 def _curves(engine: Measures) -> Curves:

@@ -12,9 +12,10 @@ from pathlib import Path
 from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
 from pipelines.query.compiled import CompiledQuery, compiled
-from pipelines.query.dag import Dag, compile_dag, node_problems
+from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
+from pipelines.query.lineage import node_problems
 from pipelines.query.models.model_check import model_problems
 from pipelines.query.models.remote_models import backend_problems
 from pipelines.query.needs import needs_of

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
-from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, ZONE, Facts, Selection, leaves
-from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
+from pipelines.query.filter_parser import parse_selection
+from pipelines.query.filters import ZONE, Facts, Selection, leaves
+from pipelines.query.lineage import answers_before, lineage, makes_regions, node_problems, of_frames, source_of, tracked
+from pipelines.query.nodes import MOTION, NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
 from pipelines.query.query_file import Query
-from serving.common.explain import Problem, choices
 from serving.errors import QueryError
 
 if TYPE_CHECKING:
     from operators.frames.frame import Region
-
-STAGES = ("capture", "queue", "decode", "framework")
-"""Stages of every frame in a result's ``plan``, beside the nodes: nodes cannot have these names."""
-RESERVED = (FRAME, *STAGES, *TEXT_FIELDS, *NUMBER_FIELDS, "and", "or", "not", "in")
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class DagNode:
     @cached_property
     def makes_regions(self) -> bool:
         """Whether the node makes the regions that it puts out; others put out those they were given."""
-        return _makes_regions(self.spec)
+        return makes_regions(self.spec)
 
     def select(self, outputs: Mapping[str, Sequence[Region]]) -> list[Region]:
         """The regions the node works on, from the output of every node before it; none for the frame itself."""
@@ -150,24 +146,11 @@ def depends(node: DagNode, before: DagNode, by_name: Mapping[str, DagNode]) -> b
     return isinstance(before.spec, TrackNode) and isinstance(node.spec, RecogniseNode)
 
 
-def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -> list[Problem]:
-    """Faults between nodes, by their place in the file. Only the names of ``unread`` are known."""
-    by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
-    inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
-    untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]
-    always = [
-        problem
-        for index, spec in specs.items()
-        for problem in (*_when_problems(index, spec), *_detail_problems(index, spec))
-    ]
-    return [*_name_problems(specs), *inputs, *untracked, *always, *_cycle_problems(specs, by_name)]
-
-
 def _with_answer(spec: NodeSpec, by_name: Mapping[str, NodeSpec], scenes: bool) -> NodeSpec:
     """The node, which says what it answers for. ``scenes``: frames of a stream show the same one."""
     if not isinstance(spec, RecogniseNode) or spec.answer is not None:
         return spec
-    lasts = _tracked(spec, by_name) or ((scenes or bool(spec.endpoints)) and _of_frames(spec, by_name))
+    lasts = tracked(spec, by_name) or ((scenes or bool(spec.endpoints)) and of_frames(spec, by_name))
     return spec.model_copy(update={"answer": "track" if lasts else "look"})
 
 
@@ -175,34 +158,17 @@ def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
     if takes_frame(spec):
         return DagNode(spec, None, {})
     source = parse_selection(spec.input or "")
-    return DagNode(spec, source, _answers(source.node, by_name) or {})
+    return DagNode(spec, source, answers_before(source.node, by_name) or {})
 
 
 def _ordered(specs: Sequence[NodeSpec]) -> Iterator[NodeSpec]:
     pending: list[NodeSpec] = list(specs)
     done: set[str | None] = {None}
     while pending:
-        spec = next(spec for spec in pending if _source(spec) in done)
+        spec = next(spec for spec in pending if source_of(spec) in done)
         pending.remove(spec)
         done.add(spec.name)
         yield spec
-
-
-def _source(spec: NodeSpec) -> str | None:
-    return None if spec.input is None or takes_frame(spec) else source_name(spec.input)
-
-
-def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]:
-    """The node and those before it, back to that which made its regions; it ends early in a broken query."""
-    found: list[NodeSpec] = []
-    while node is not None and node in by_name and by_name[node] not in found:
-        found.append(by_name[node])
-        node = None if isinstance(found[-1], DetectNode) else _source(found[-1])
-    return found
-
-
-def _makes_regions(spec: NodeSpec) -> bool:
-    return isinstance(spec, DetectNode) or takes_frame(spec)
 
 
 def way_to(node: DagNode | None, nodes: Mapping[str, DagNode]) -> list[DagNode]:
@@ -214,115 +180,3 @@ def way_to(node: DagNode | None, nodes: Mapping[str, DagNode]) -> list[DagNode]:
 def passes(way: Sequence[DagNode], region: Region) -> bool:
     """Whether an object on which no recogniser has answered yet may come through the filters of these nodes."""
     return all(node.lets_pass(region) for node in way)
-
-
-def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:
-    """Nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
-    before = lineage(node, by_name)
-    if not before or not _makes_regions(before[-1]):
-        return None
-    return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode | OwnNode)}
-
-
-def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:
-    names: dict[str, int] = {}
-    attributes: dict[str, int] = {}
-    for index, spec in specs.items():
-        if spec.name in RESERVED:
-            yield Problem(("nodes", index, "name"), f"{spec.name!r} has a meaning of its own: choose another name")
-        if names.setdefault(spec.name, index) != index:
-            yield Problem(("nodes", index, "name"), f"{spec.name!r} is the name of nodes[{names[spec.name]}] too")
-        elif isinstance(spec, RecogniseNode | OwnNode) and attributes.setdefault(spec.attribute, index) != index:
-            other = attributes[spec.attribute]
-            yield Problem(("nodes", index, "attribute"), f"{spec.attribute!r} is the attribute of nodes[{other}] too")
-
-
-def _input_problems(
-    index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec], unread: Collection[str]
-) -> Iterator[Problem]:
-    if spec.input is None or (takes_frame(spec) and not isinstance(spec, TrackNode)):
-        return
-    if source_name(spec.input) == FRAME:
-        yield Problem(("nodes", index, "input"), _no_node(spec))
-        return
-    path, source = ("nodes", index, "input"), _source(spec)
-    if source is not None and source not in by_name and source not in unread:
-        others = [name for name in (*by_name, *unread) if name != spec.name]
-        yield Problem(path, f"there is no node {source!r}{choices(source, others)}")
-    try:
-        parse_selection(spec.input, _answers(source, by_name))
-    except UnknownField as error:
-        late = isinstance(by_name.get(error.field), RecogniseNode | OwnNode)
-        hint = f"; {error.field!r} has not answered there, use it as the input: {error.field}[…]" if late else ""
-        yield Problem(path, f"{error}{hint}")
-    except FilterError as error:
-        yield Problem(path, str(error))
-
-
-def _no_node(spec: NodeSpec) -> str:
-    """Why a node's input cannot be the frame as it says."""
-    if isinstance(spec, TrackNode):
-        return f"{FRAME!r} is no object that could be tracked: name a node that detects"
-    return f"{FRAME!r} is all of the frame and has no filter: write input: {FRAME}"
-
-
-def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
-    """Faults of a node that answers for tracks."""
-    if not isinstance(spec, RecogniseNode) or (spec.answer != "track" and not spec.endpoints):
-        return
-    made = _makes_regions(lineage(spec.name, by_name)[-1])
-    if made and not _tracked(spec, by_name) and not _of_frames(spec, by_name):
-        remedy = "put a node with task: track before"
-        if spec.endpoints:
-            yield Problem(("nodes", index, "model"), f"an endpoint is asked once for each tracked object: {remedy}")
-        else:
-            yield Problem(("nodes", index, "answer"), f"nothing tracks these objects: {remedy}, or say look")
-
-
-def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
-    """Detectors that must see every frame."""
-    if not isinstance(spec, DetectNode) or spec.when == "always":
-        return
-    if spec.model[0] == MOTION:
-        yield Problem(("nodes", index, "when"), "motion learns from every frame: say always, or name another detector")
-    elif not takes_frame(spec):
-        yield Problem(("nodes", index, "when"), "only a detector of whole frames can skip some: say always")
-
-
-def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
-    """Faults of a detector that is shown frames at another size."""
-    if not isinstance(spec, DetectNode):
-        return
-    if spec.detail_cost != DetectNode.model_fields["detail_cost"].default and spec.detail != "auto":
-        yield Problem(("nodes", index, "detail_cost"), "bounds what is chosen: say detail: auto, or remove it")
-    if spec.detail is None:
-        return
-    if spec.model[0] == MOTION or not takes_frame(spec):
-        yield Problem(("nodes", index, "detail"), "only for networks that look at whole frames: remove it")
-    elif len(spec.model) > 1:
-        yield Problem(("nodes", index, "detail"), "each of several models has a size of its own: name one model")
-
-
-def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
-    return any(isinstance(node, TrackNode) for node in lineage(spec.name, by_name))
-
-
-def _of_frames(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
-    """Whether the objects of a node are whole frames."""
-    first = lineage(spec.name, by_name)[-1]
-    return isinstance(first, RecogniseNode) and takes_frame(first)
-
-
-def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
-    """One problem per circle; every node has one input at most, so following it finds them all."""
-    walked: set[str] = set()
-    for index, spec in specs.items():
-        trail: list[str] = []
-        name = spec.name
-        while name in by_name and name not in trail and name not in walked:
-            trail.append(name)
-            name = _source(by_name[name]) or ""
-        if name in trail:
-            circle = " → ".join(reversed([*trail[trail.index(name) :], name]))
-            yield Problem(("nodes", index, "input"), f"goes in a circle: {circle}; one of them needs another input")
-        walked.update(trail)

@@ -211,13 +211,6 @@ class RecogniseNode(NetworkNode):
     """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked, or
     is the whole frame of a source that shows one scene."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _reuse_is_gone(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "reuse_s" in given:
-            raise ValueError("reuse_s is gone: a tracked object is looked at as often as needed (answer: track)")
-        return given
-
     @model_validator(mode="after")
     def _caches_answer_classes(self) -> RecogniseNode:
         if self.caches is True and self.gallery is not None:

@@ -16,8 +16,8 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.budgets import LearningSpec
 from pipelines.query.elsewhere.backends import Backends
-from pipelines.query.learning import LearningSpec
 from pipelines.query.nodes import (
     NODE_TYPES,
     NetworkNode,
@@ -79,7 +79,6 @@ def _placeholder(folder: Path, name: str) -> str:
 
 
 def _sample(value: Any) -> Any:
-    """Name what was meant by a number."""
     number = re.fullmatch(r"(\d+(?:\.\d+)?) *(?:fps)?", str(value), re.IGNORECASE)
     if number is not None and not isinstance(value, bool):
         raise ValueError(f"is {value!r}: write {{fps: {number[1]}}} for so many frames a second")
@@ -185,7 +184,6 @@ class Query(Strict):
 
     @property
     def layout(self) -> Layout:
-        """Its zones and lines."""
         from operators.zones.layout import Layout  # brings numpy, which a query with a mistake does without
 
         return Layout(tuple(each.zone for each in self.zones), tuple(each.line for each in self.lines))

@@ -118,13 +118,7 @@ class Router:
         await self._client(model).load(served)
         return 0.0
 
-    async def infer(
-        self,
-        model: str,
-        batch: Array,
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[Array]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """See ``Inference``; raises BackendDown where the backend of a model does not answer."""
         began_s = self._clock.monotonic_s()
         served, backend = placed(model)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.inference import Inference, InferenceAround
+from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.scheduling.requests import Urgency
 
@@ -76,13 +77,7 @@ class Watched(InferenceAround):
             self._of[name] = model
         return name
 
-    async def infer(
-        self,
-        model: str,
-        batch: NDArray[Any],
-        urgency: Urgency,
-        policy: RowPolicy | None = None,
-    ) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """See ``Inference``; what runs in the background is not counted."""
         outputs = await super().infer(model, batch, urgency, policy)
         if not urgency.background and (name := self._of.get(model)) is not None:

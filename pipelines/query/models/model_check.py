@@ -7,10 +7,10 @@ from pathlib import Path
 
 from operators.recognise.identities import identities
 from operators.wire.result import MOVING, UNKNOWN
-from pipelines.query.dag import lineage
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
+from pipelines.query.lineage import lineage
 from pipelines.query.models.remote_models import card_of
 from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, RecogniseNode, takes_frame
 from pipelines.query.zones import MaskSpec

@@ -222,13 +222,6 @@ def test_a_node_that_answers_for_tracks_needs_them() -> None:
     ]
 
 
-def test_reuse_says_what_has_taken_its_place() -> None:
-    _, (problem,) = validate(Query, {"version": 1, "name": "q", "slo_ms": 1, "nodes": [DETECT, TYPE | {"reuse_s": 2}]})
-    assert str(problem) == (
-        "nodes[1]: reuse_s is gone: a tracked object is looked at as often as needed (answer: track)"
-    )
-
-
 @pytest.mark.parametrize("model", [["vehicle-type-compact", "vehicle-type"], ["vehicle-type@openvino-int8"]])
 def test_a_node_may_have_all_shortcuts_together(model: list[str]) -> None:
     assert compile_dag(query(DETECT, TRACK, TYPE | {"specialize": True, "model": model}))
