@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -86,7 +87,7 @@ def _all(clip: Path, fps: float) -> tuple[float, int, int]:
 def _read(clip: Path, fps: float) -> tuple[float, int, int]:
     """Processor seconds, sampled frames, decoded frames."""
     started_s = time.process_time()
-    with VideoReader(SourceUri(str(clip)), Sampling("fps", fps)) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), Sampling("fps", fps))) as reader:
         sampled = sum(1 for _ in reader.pictures())
         decoded = reader.decoded
     return time.process_time() - started_s, sampled, decoded

@@ -14,8 +14,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import serving
 from serving.common.parent_process import LENGTH, body_bytes, framed
@@ -110,14 +108,6 @@ class ChildProcess:
         self._process.wait()
         with self._process:  # closes the pipes
             self._stderr.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _fill(self, view: memoryview, deadline_s: float) -> None:
         while view:

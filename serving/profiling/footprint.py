@@ -7,6 +7,7 @@ process, is not charged to the network.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     """Load a graph in a fresh process and run ``batch`` items; raises ModelError, SluiceError."""
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.max_batch)
-    with ChildProcess("serving.profiling.footprint", "the process that measures memory") as child:
+    with closing(ChildProcess("serving.profiling.footprint", "the process that measures memory")) as child:
         file, device = str(model.absolute()), (CHOICE.wanted, CHOICE.index)
         child.send(msgspec.json.encode(FootprintRequest(*form, file, threads, batch, *device)))
         try:

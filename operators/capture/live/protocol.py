@@ -6,8 +6,7 @@ The parent's end gives the process a job, takes its messages and pictures with a
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -121,10 +120,6 @@ class Channel:
     def kill(self) -> None:
         self._process.kill()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the process, and wait for that."""
         self._process.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -102,7 +103,7 @@ class LiveReader:
         return min(given_s, max(remaining_s, _LEAST_S))
 
     def _connection(self, connect_timeout_s: float) -> _Ending:
-        with Channel(self._job(connect_timeout_s)) as channel:
+        with closing(Channel(self._job(connect_timeout_s))) as channel:
             with self._lock:
                 self._channel = channel
             try:

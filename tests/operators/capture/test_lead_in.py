@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def test_a_reordering_decoder_and_a_clock_that_begins_late_do_not_matter(
 
 def test_a_recording_with_an_index_is_not_decoded_from_its_beginning(tmp_path: Path) -> None:
     uri = SourceUri(str(make_clip(tmp_path / "a.mp4", frames=120)))
-    with VideoReader(uri, Sampling(), from_s=8.0) as reader:
+    with closing(VideoReader(uri, Sampling(), from_s=8.0)) as reader:
         times_s = [each.media_time_s for each in reader.pictures()]
         assert reader.summary() is None
     assert times_s[0] == 0.0

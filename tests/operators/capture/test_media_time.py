@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from itertools import accumulate, count
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +27,7 @@ WRAP_S = _WRAPS_S[0]
 
 
 def times(path: Path, sampling: Sampling | None = None) -> list[float]:
-    with VideoReader(SourceUri(str(path)), sampling or Sampling(), max_width=32) as reader:
+    with closing(VideoReader(SourceUri(str(path)), sampling or Sampling(), max_width=32)) as reader:
         found = [picture.media_time_s for picture in reader.pictures()]
         assert reader.summary() is None
         return found
@@ -105,7 +106,7 @@ def test_a_film_that_starts_late(tmp_path: Path, start_s: float) -> None:
 
 def test_what_an_edit_list_cuts_off_is_not_there(tmp_path: Path) -> None:
     clip = write(tmp_path / "a.mp4", STEADY, b_frames=3, start_s=-1.0)
-    with VideoReader(SourceUri(str(clip)), Sampling()) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), Sampling())) as reader:
         found = [picture.media_time_s for picture in reader.pictures()]
     assert found == pytest.approx(STEADY[: FRAMES - FPS], abs=0.5 / FPS)
 

@@ -23,7 +23,7 @@ from serving.budgets.days import DayRule
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.ledger import FileLedger
 from serving.budgets.prices import Prices
-from serving.budgets.terms import BudgetReport, BudgetTerms
+from serving.budgets.terms import BudgetReport, BudgetTerms, Settlement
 from serving.common.wire_use import called, counting
 from serving.errors import BadInput, BudgetSpent, ModelError
 from serving.scheduling.requests import PriceAt, Urgency, free
@@ -243,4 +243,4 @@ def test_energy_that_nothing_tells_is_refused_with_what_to_say(monkeypatch: pyte
     wanted = compiled(query(DETECT, TRACK, node), catalogue([]))
     spending(wanted, Environment.of(wanted, Engine(), clock=Clock())).close()
     ledger = FileLedger(tmp_path / "budgets" / "test.json")
-    assert ledger.settle("node type (Wh)", MIDNIGHT, 0.0, 1.0, {}, {}).taken == 0.0
+    assert ledger.settle(Settlement("node type (Wh)", MIDNIGHT, 0.0, 1.0, {}, {})).taken == 0.0

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -26,7 +27,7 @@ TIMEOUT_S = 30.0
 
 @pytest.fixture
 def child() -> Iterator[ChildProcess]:
-    with ChildProcess(ECHO, "the echo") as child:
+    with closing(ChildProcess(ECHO, "the echo")) as child:
         yield child
 
 
@@ -73,7 +74,7 @@ def test_no_memory_is_set_aside_for_a_message_beyond_the_bound(child: ChildProce
 
 def test_it_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_KAFKA_PASSWORD", "hunter2")
-    with ChildProcess(ECHO, "the echo") as child:
+    with closing(ChildProcess(ECHO, "the echo")) as child:
         child.send(b"environment")
         names = answer(child).decode().split("\n")
     assert "PATH" in names
@@ -101,6 +102,7 @@ def test_a_footprint_of_a_network_that_never_returns_is_given_up(tmp_path: Path)
 
 CHILDREN = """
 import asyncio, sys
+from contextlib import closing
 from pathlib import Path
 from cache_adapt.learned.job import CHILD, NAME
 from learning.job_runner import JobRunner
@@ -112,7 +114,7 @@ from serving.variants.variant import reference
 JOB = DecodeJob(
     uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9, hwaccel="none"
 )
-with Channel(JOB) as channel:
+with closing(Channel(JOB)) as channel:
     channel.receive(60)
     print(channel.receive(60)[0].reason)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import av
@@ -22,7 +23,7 @@ from tests.operators.capture.clips import make_clip, make_sound, moving
 def read(
     path: Path, sampling: Sampling | None = None, max_width: int | None = None
 ) -> tuple[list[Picture], str | None]:
-    with VideoReader(SourceUri(str(path)), sampling or Sampling(), max_width) as reader:
+    with closing(VideoReader(SourceUri(str(path)), sampling or Sampling(), max_width)) as reader:
         return list(reader.pictures()), reader.summary()
 
 
@@ -57,7 +58,7 @@ def test_fps_and_keyframes(tmp_path: Path) -> None:
 def test_frames_that_nobody_needs_are_not_decoded(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=100, fps=25, keyframe_every=50)
     every, _ = read(clip)
-    with VideoReader(SourceUri(str(clip)), Sampling("fps", 5)) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), Sampling("fps", 5))) as reader:
         sampled, summary = list(reader.pictures()), reader.summary()
     assert [picture.media_time_s for picture in sampled] == pytest.approx([k / 5 for k in range(20)])
     for picture, same in zip(sampled, every[::5], strict=True):
@@ -68,7 +69,7 @@ def test_frames_that_nobody_needs_are_not_decoded(tmp_path: Path) -> None:
 
 def test_frames_to_which_others_refer_are_decoded(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=50, fps=25, codec="mpeg4")
-    with VideoReader(SourceUri(str(clip)), Sampling("fps", 5)) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), Sampling("fps", 5))) as reader:
         assert len(list(reader.pictures())) == 10
     assert reader.decoded == 50
 
@@ -87,7 +88,7 @@ def test_progress_is_told_for_frames_that_are_not_sampled(tmp_path: Path) -> Non
     clip = make_clip(tmp_path / "a.mp4", frames=24)
     for sampling in (Sampling("fps", 1), Sampling("keyframes")):
         beats: list[int] = []
-        with VideoReader(SourceUri(str(clip)), sampling) as reader:
+        with closing(VideoReader(SourceUri(str(clip)), sampling)) as reader:
             assert len(list(reader.pictures(lambda beats=beats: beats.append(1)))) == 2  # type: ignore[misc]
         assert len(beats) >= 24
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import av
@@ -58,7 +59,7 @@ def test_auto_takes_the_first_that_can_be_opened(monkeypatch: pytest.MonkeyPatch
 
 def read(clip: Path, told: list[str], sampling: Sampling | None = None, wanted: str = "cuda") -> list[Picture]:
     hardware = Hardware(wanted, told.append)
-    with VideoReader(SourceUri(str(clip)), sampling or Sampling(), hardware=hardware) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), sampling or Sampling(), hardware=hardware)) as reader:
         pictures = list(reader.pictures())
         assert reader.summary() is None
     return pictures
