@@ -17,15 +17,17 @@ from serving.autoscale.machine_file import MachineLine, machine_kinds
 from serving.common.explain import Problem, validate
 from serving.common.strict import Strict
 from serving.errors import BadInput
-from serving.placement.demands import BatchProfile, Demand, Fleet, FleetBackend
+from serving.placement.demands import BatchProfile, Demand, Fleet, FleetBackend, Profiles
 from serving.placement.place import place
 from serving.placement.plan import FleetPlan
+from serving.placement.prefixes import Prefixes, grouped
 
 MOST = 1000
 Name = Annotated[str, Field(min_length=1, max_length=256)]
+Share = Annotated[float, Field(gt=0, le=1)]
 Milliseconds = Annotated[float, Field(gt=0, le=3.6e6)]
-Measured = Callable[[str], Mapping[int, float] | None]
-"""Seconds of a model by batch on this machine; None where nobody has measured it."""
+Measured = Callable[[str], tuple[Mapping[int, float], Mapping[str, float]] | None]
+"""Seconds of a model by batch on this machine, and its prefixes; None where nobody has measured it."""
 
 
 class PaperSession(Strict):
@@ -52,6 +54,8 @@ class PaperFleet(Strict):
 
     sessions: list[PaperSession] = Field(min_length=1, max_length=MOST)
     profiles: dict[Name, dict[Name, PaperProfile]] = Field(default_factory=dict, max_length=MOST)
+    prefixes: dict[Name, dict[Name, Share]] = Field(default_factory=dict, max_length=MOST)
+    """By model: names for what its network computes first, each with the share of its work up to there."""
     machines: dict[Name, MachineLine] = Field(min_length=1, max_length=64)
     backends: dict[Name, Annotated[int, Field(ge=0, le=1000)]] | None = None
     """How many there are of each kind; left out: as many as are wanted."""
@@ -90,6 +94,8 @@ class PaperPlan:
         wanted = ", ".join(f"{count} {kind}" for kind, count in sorted(self.plan.wanted.items()) if count)
         lines.append(f"wanted: {wanted or 'none'}, {self.price:.2f} an hour")
         lines += [f"not served: {each.model}, {each.items_per_s:.1f}/s: {each.reason}" for each in self.plan.shed]
+        if unknown := next((each.model for each in self.plan.shed if each.cause == "profile"), None):
+            lines.append(f"give times in profiles, or measure them here: sluice models profile {unknown}")
         return "\n".join(lines)
 
 
@@ -107,10 +113,11 @@ def simulated(path: Path, measured: Measured) -> PaperPlan:
     if unknown := _unknown(fleet):
         raise BadInput(document.explain(unknown))
     demands = [Demand(each.model, planned_s(each.slo_ms), each.rate, each.priority) for each in fleet.sessions]
-    profiles = _profiles(fleet, measured)
+    profiles, prefixes = _profiles(fleet, measured)
     if any(each.instead for each in fleet.sessions):
-        choices = ModelChoices(demands, [each.instead for each in fleet.sessions], profiles, Fleet(kinds))
+        choices = ModelChoices(demands, [each.instead for each in fleet.sessions], profiles, Fleet(kinds), prefixes)
         demands = cheapest_models(choices)
+    demands, profiles = grouped(demands, profiles, prefixes)
     counts = fleet.backends if fleet.backends is not None else place(demands, profiles, Fleet(kinds)).wanted
     there = [FleetBackend(f"{kind}-{number + 1}", kind) for kind in counts for number in range(counts[kind])]
     plan = place(demands, profiles, Fleet(kinds_of(kinds, []), there))
@@ -121,18 +128,25 @@ def _unknown(fleet: PaperFleet) -> list[Problem]:
     known = ", ".join(fleet.machines)
     places = [(("backends", kind), kind) for kind in fleet.backends or {}]
     places += [(("profiles", model, kind), kind) for model, kinds in fleet.profiles.items() for kind in kinds]  # type: ignore[misc]
-    return [Problem(path, f"no kind of machine; known: {known}") for path, kind in places if kind not in fleet.machines]
+    asked = {model for each in fleet.sessions for model in (each.model, *each.instead)}
+    return [
+        *(Problem(path, f"no kind of machine; known: {known}") for path, kind in places if kind not in fleet.machines),
+        *(Problem(("prefixes", model), "no session asks for it") for model in fleet.prefixes if model not in asked),
+    ]
 
 
-def _profiles(fleet: PaperFleet, measured: Measured) -> dict[str, dict[str, BatchProfile]]:
-    found = {
+def _profiles(fleet: PaperFleet, measured: Measured) -> tuple[Profiles, Prefixes]:
+    found: dict[str, Mapping[str, BatchProfile]] = {
         model: {
             kind: BatchProfile({b: ms / 1000 for b, ms in each.times_ms.items()}, round(each.memory_mb * 1e6))
             for kind, each in kinds.items()
         }
         for model, kinds in fleet.profiles.items()
     }
+    prefixes: dict[str, Mapping[str, float]] = {}
     for model in {model for each in fleet.sessions for model in (each.model, *each.instead)} - found.keys():
-        if (seconds := measured(model)) is not None:
-            found[model] = {kind: BatchProfile(seconds, 0) for kind in fleet.machines}
-    return found
+        if (here := measured(model)) is not None:
+            found[model] = {kind: BatchProfile(here[0], 0) for kind in fleet.machines}
+            prefixes[model] = here[1]
+    said = {model: dict(sorted(each.items(), key=lambda part: part[1])) for model, each in fleet.prefixes.items()}
+    return found, prefixes | said

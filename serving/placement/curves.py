@@ -31,7 +31,7 @@ def gathered(rate: float, seconds: float) -> int:
     >>> gathered(64, 0.125), gathered(64, 0.126), gathered(2, 0.1)
     (8, 9, 1)
     """
-    return max(1, ceil(rate * seconds - 1e-6))
+    return ceil(rate * seconds - 1e-6) or 1
 
 
 class BatchCurve:

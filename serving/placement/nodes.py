@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 from math import floor, inf
 
@@ -32,6 +32,33 @@ class Piece:
         cycle = duty_cycle(kind, [self])
         return cycle.occupancy if cycle else inf
 
+    def least_share(self, kind: str) -> float:
+        """No backend serves it with a smaller part of its time."""
+        curve = self.session.curves[kind]
+        longest_s = curve.longest_cycle_s(self.session.key.slo_s, self.rate)
+        return curve.least_share(self.rate, longest_s) if longest_s else inf
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The pieces of one model and SLO, which run as one batch, whatever their priorities."""
+
+    curve: BatchCurve
+    rate: float
+
+    def seconds(self, round_s: float) -> float:
+        """The time that it takes of a round, at most; infinite where no batch is so large."""
+        batch = gathered(self.rate, round_s)
+        return self.curve.seconds[batch] if batch < len(self.curve.seconds) else inf
+
+    def full_s(self, longest_s: float) -> float:
+        """The longest round up to a length that fills its batch, as in the paper; 0 where nothing is gathered."""
+        return floor(longest_s * self.rate + 1e-6) / self.rate
+
+
+Rounds = Sequence[tuple[float, float]]
+"""The longest round, then others from long to short; each with what its turns take, which may be more than there is."""
+
 
 @dataclass(frozen=True, slots=True)
 class DutyCycle:
@@ -39,16 +66,22 @@ class DutyCycle:
 
     seconds: float
     busy_s: float
-    batches: Mapping[tuple[str, float], int]
-    """The most items of one turn, by model and SLO; priorities share a batch."""
     longest_s: float
     """No longer one keeps every SLO."""
     least_share: float
     """No other one leaves the sessions a smaller part of the time."""
+    turns: Mapping[tuple[str, float], Turn]
+    tried: Rounds
+    spare_s: float
+    """No turn that takes more fits one of these."""
 
     @property
     def occupancy(self) -> float:
         return self.busy_s / self.seconds
+
+    def batch(self, key: tuple[str, float]) -> int:
+        """The most items of one turn."""
+        return gathered(self.turns[key].rate, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,37 +105,45 @@ def node_of(kind: DeviceKind, pieces: Sequence[Piece], name: str | None = None) 
 
 
 def joined(node: FleetNode, piece: Piece) -> FleetNode | None:
-    """The node with one piece more; None where it does not fit."""
-    if _cannot_join(node, piece):
+    """The node with one piece more; None where it does not fit.
+
+    Most backends of a large fleet are too full for a session, which shows at a glance. Where the longest round stays as
+    it is, the rounds that were tried take one turn more.
+    """
+    key, cycle = (piece.session.key.model, piece.session.key.slo_s), node.cycle
+    if key in cycle.turns or node.kind not in piece.session.kinds:
+        return node_of(node.kind, with_piece(node, piece), node.name)
+    turn = Turn(piece.session.curves[node.kind.name], piece.rate)
+    own_s = turn.curve.longest_cycle_s(key[1], turn.rate)
+    longest_s = min(cycle.longest_s, own_s)
+    least_share = cycle.least_share + turn.curve.least_share(turn.rate, longest_s) if longest_s > 0 else inf
+    if least_share > SURELY_FULL:
         return None
-    others = tuple(each for each in node.pieces if each.session is not piece.session)
-    rate = node.rate_of(piece.session) + piece.rate
-    return node_of(node.kind, [*others, replace(piece, rate=rate)], node.name)
+    if own_s < cycle.longest_s or len(cycle.turns) == 1:
+        return node_of(node.kind, with_piece(node, piece), node.name)
+    tried = _one_more(cycle, turn)
+    turns = {**cycle.turns, key: turn}
+    found = _least_busy(turns, tried, least_share) if tried and _fit_memory(node.kind, turns) else None
+    return FleetNode(node.kind, with_piece(node, piece), found, node.name) if found else None
 
 
-def _cannot_join(node: FleetNode, piece: Piece) -> bool:
-    """Whether that shows at a glance: most backends of a large fleet are too full for a session."""
-    key, cycle = piece.session.key, node.cycle
-    curve = piece.session.curves.get(node.kind.name)
-    if curve is None:
-        return True
-    if (key.model, key.slo_s) in cycle.batches:
-        return False
-    longest_s = min(cycle.longest_s, curve.longest_cycle_s(key.slo_s, piece.rate))
-    return longest_s <= 0 or cycle.least_share + curve.least_share(piece.rate, longest_s) > SURELY_FULL
+def with_piece(node: FleetNode, piece: Piece) -> tuple[Piece, ...]:
+    """The pieces of a backend that has one more; those of one session are one."""
+    others = [each for each in node.pieces if each.session is not piece.session]
+    return (*others, Piece(piece.session, node.rate_of(piece.session) + piece.rate))
 
 
 def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece, least: float = 0.0) -> float:
     """So much of the piece's rate fits the node, or an empty backend of the kind; 0 where ``least`` does not."""
 
     def fits(rate: float) -> bool:
-        part = replace(piece, rate=rate)
+        part = Piece(piece.session, rate)
         return (joined(node, part) if node else node_of(kind, [part])) is not None
 
-    if fits(piece.rate):
-        return piece.rate
     if least and not fits(least):
         return 0.0
+    if fits(piece.rate):
+        return piece.rate
     low, high = 0.0, piece.rate
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -110,57 +151,68 @@ def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece, least: 
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """The pieces of one model and SLO, which run as one batch."""
-
-    key: tuple[str, float]
-    curve: BatchCurve
-    rate: float
-
-
 def duty_cycle(kind: DeviceKind, pieces: Sequence[Piece]) -> DutyCycle | None:
     """The round in which the pieces take the smallest share of the time; None where none keeps every SLO."""
     turns = _turns(kind, pieces)
-    if not turns or sum({turn.key[0]: turn.curve.memory_bytes for turn in turns}.values()) > kind.memory_bytes:
+    if not turns or not _fit_memory(kind, turns):
         return None
-    longest_s = min(turn.curve.longest_cycle_s(turn.key[1], turn.rate) for turn in turns)
+    longest_s = min(turn.curve.longest_cycle_s(slo_s, turn.rate) for (_, slo_s), turn in turns.items())
     if longest_s <= 0:
         return None
-    least_share = sum(turn.curve.least_share(turn.rate, longest_s) for turn in turns)
+    least_share = sum(turn.curve.least_share(turn.rate, longest_s) for turn in turns.values())
     if least_share > SURELY_FULL:
         return None
-    limits = longest_s, least_share
-    found = [cycle for seconds in _cycles_s(turns, longest_s) if (cycle := _cycle(turns, seconds, limits))]
-    return min(found, key=lambda cycle: (cycle.occupancy, -cycle.seconds), default=None)
+    tried = [(seconds, _busy_s(turns, seconds)) for seconds in _cycles_s(turns, longest_s)]
+    return _least_busy(turns, tried, least_share)
 
 
-def _turns(kind: DeviceKind, pieces: Sequence[Piece]) -> list[_Turn]:
-    rates: dict[tuple[str, float], float] = {}
-    curves: dict[tuple[str, float], BatchCurve] = {}
+def _one_more(cycle: DutyCycle, turn: Turn) -> Rounds | None:
+    """The rounds to be tried with one turn more, as long as those of now; None where it fits none."""
+    full_s = turn.full_s(cycle.longest_s)
+    busy_s = turn.seconds(full_s)
+    fits = busy_s <= (1 - cycle.least_share) * full_s + 2 * ROUNDING
+    own = (full_s, busy_s + _busy_s(cycle.turns, full_s) if fits else inf)
+    if turn.curve.seconds[1] > cycle.spare_s and own[1] > full_s + ROUNDING:
+        return None
+    longest, *others = ((seconds, busy_s + turn.seconds(seconds)) for seconds, busy_s in cycle.tried)
+    return [longest, *nlargest(CYCLES, [*others, own])]
+
+
+def _least_busy(turns: Mapping[tuple[str, float], Turn], tried: Rounds, least_share: float) -> DutyCycle | None:
+    """The round of which its turns take the smallest share; None where they fit none."""
+    fit = [(busy_s / seconds, -seconds, busy_s) for seconds, busy_s in tried if busy_s <= seconds + ROUNDING]
+    if not fit:
+        return None
+    _, round_s, busy_s = min(fit)
+    spare_s = max(seconds - busy_s for seconds, busy_s in tried) + 2 * ROUNDING
+    return DutyCycle(-round_s, busy_s, tried[0][0], least_share, turns, tried, spare_s)
+
+
+def _turns(kind: DeviceKind, pieces: Sequence[Piece]) -> dict[tuple[str, float], Turn]:
+    turns: dict[tuple[str, float], Turn] = {}
     for piece in pieces:
         if kind not in piece.session.kinds:
-            return []
+            return {}
         key = (piece.session.key.model, piece.session.key.slo_s)
-        rates[key] = rates.get(key, 0.0) + piece.rate
-        curves[key] = piece.session.curves[kind.name]
-    return [_Turn(key, curves[key], rate) for key, rate in rates.items()]
+        rate = turns[key].rate if key in turns else 0.0
+        turns[key] = Turn(piece.session.curves[kind.name], rate + piece.rate)
+    return turns
 
 
-def _cycles_s(turns: Sequence[_Turn], longest_s: float) -> Iterator[float]:
+def _fit_memory(kind: DeviceKind, turns: Mapping[tuple[str, float], Turn]) -> bool:
+    return sum({model: turn.curve.memory_bytes for (model, _), turn in turns.items()}.values()) <= kind.memory_bytes
+
+
+def _cycles_s(turns: Mapping[tuple[str, float], Turn], longest_s: float) -> Iterator[float]:
     """Rounds worth trying: the longest, and those below it that fill the batch of one session, as in the paper."""
     yield longest_s
-    yield from nlargest(CYCLES, (floor(longest_s * turn.rate + 1e-6) / turn.rate for turn in turns))
+    yield from nlargest(CYCLES, (turn.full_s(longest_s) for turn in turns.values()))
     if len(turns) == 1:
-        batch, _ = turns[0].curve.saturated(turns[0].key[1])
-        yield min(longest_s, turns[0].curve.seconds[batch])
+        ((_, slo_s), turn), *_ = turns.items()
+        batch, _ = turn.curve.saturated(slo_s)
+        yield min(longest_s, turn.curve.seconds[batch])
 
 
-def _cycle(turns: Sequence[_Turn], seconds: float, limits: tuple[float, float]) -> DutyCycle | None:
-    if seconds <= 0:
-        return None
-    batches = {turn.key: gathered(turn.rate, seconds) for turn in turns}
-    if any(batches[turn.key] >= len(turn.curve.seconds) for turn in turns):
-        return None
-    busy_s = sum(turn.curve.seconds[batches[turn.key]] for turn in turns)
-    return DutyCycle(seconds, busy_s, batches, *limits) if busy_s <= seconds + ROUNDING else None
+def _busy_s(turns: Mapping[tuple[str, float], Turn], seconds: float) -> float:
+    """All turns of a round."""
+    return sum(turn.seconds(seconds) for turn in turns.values())

@@ -16,7 +16,7 @@ from math import floor, inf
 
 from serving.placement.curves import ROUNDING, ServedSession
 from serving.placement.demands import DeviceKind
-from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, node_of
+from serving.placement.nodes import LEAST_RATE, SURELY_FULL, FleetNode, Piece, joined, node_of
 
 MOST_NODES = 2000
 """Backends of a plan: who tells of a load without end must not have one planned without end."""
@@ -54,10 +54,14 @@ class Packing:
         """Put a piece to the backend that is fullest with it; False where it fits none (of those at ``places``)."""
         best: FleetNode | None = None
         best_place = -1
+        key = (piece.session.key.model, piece.session.key.slo_s)
+        room = {kind: SURELY_FULL - piece.least_share(kind) for kind in piece.session.curves}
         for place in range(len(self.nodes)) if places is None else places:
-            if self.nodes[place].cycle.occupancy > FULL:
+            old = self.nodes[place]
+            cycle = old.cycle
+            if (cycle.least_share > room.get(old.kind.name, 0.0) and key not in cycle.turns) or cycle.occupancy > FULL:
                 continue
-            node = joined(self.nodes[place], piece)
+            node = joined(old, piece)
             if node and (best is None or node.cycle.occupancy > best.cycle.occupancy + ROUNDING):
                 best, best_place = node, place
         if best is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import floor
+from math import floor, isclose
 
 from serving.placement.carrying import CarriedOn, carried
 from serving.placement.curves import ROUNDING, ServedSession, sessions_of
@@ -19,7 +19,7 @@ from serving.placement.nodes import FleetNode
 from serving.placement.packing import Packing, packed
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare, moves_between
 from serving.placement.shedding import admitted, served_more
-from serving.placement.shortfalls import short, unable
+from serving.placement.shortfalls import CRUMB, short, unable
 
 ANEW = 0.9
 """Everything may move where that costs less than such a share."""
@@ -36,10 +36,10 @@ def place(demands: Sequence[Demand], profiles: Profiles, fleet: Fleet, before: F
     check(demands, fleet)
     sessions = sessions_of(demands, profiles, fleet.kinds)
     fresh = packed([session for session in sessions if session.kinds], fleet.kinds)
-    plan = _epoch(sessions, fresh, fleet, before)
-    for _ in range(SETTLE):
+    plan = before or FleetPlan()
+    for step in range(1 + SETTLE):
         last, plan = plan, _epoch(sessions, fresh, fleet, plan)
-        if not plan.moves and plan.wanted == last.wanted:
+        if _repeats(plan, last) or (step and not plan.moves and plan.wanted == last.wanted):
             break
     return replace(plan, moves=moves_between(before or FleetPlan(), plan.backends))
 
@@ -55,6 +55,20 @@ def _epoch(sessions: Sequence[ServedSession], fresh: Packing, fleet: Fleet, befo
     backends = tuple(_share(node) for node in sorted(nodes, key=lambda node: node.name or ""))
     shed = (*unable(sessions, fleet.kinds), *short(able, nodes, wanted))
     return FleetPlan(backends, dict(wanted), shed, moves_between(before or FleetPlan(), backends))
+
+
+def _repeats(plan: FleetPlan, last: FleetPlan) -> bool:
+    """Whether both serve the same: what follows from one follows from the other."""
+    now, then = _served(plan), _served(last)
+    return now.keys() == then.keys() and all(isclose(now[each], then[each], rel_tol=CRUMB) for each in now)
+
+
+def _served(plan: FleetPlan) -> dict[tuple[str, str, float, int], float]:
+    return {
+        (each.name, share.model, share.slo_s, share.priority): share.items_per_s
+        for each in plan.backends
+        for share in each.sessions
+    }
 
 
 def _ideal(carry: CarriedOn, able: Sequence[ServedSession], fresh: Packing) -> Packing:
@@ -123,7 +137,7 @@ def _share(node: FleetNode) -> BackendShare:
             key.slo_s,
             key.priority,
             piece.rate,
-            node.cycle.batches[key.model, key.slo_s],
+            node.cycle.batch((key.model, key.slo_s)),
             piece.session.rates(piece.rate),
         )
         for piece in node.pieces

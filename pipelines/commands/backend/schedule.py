@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue, measured
+from pipelines.environment import artefacts_dir, catalogue, measured
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.terminal import say
 from pipelines.settings import broker_settings
@@ -101,15 +101,19 @@ def command(
 
 def _simulated(path: Path, models: tuple[Path, ...], as_json: bool) -> str:
     from pipelines.schedule.paper_fleet import simulated
+    from serving.loading.opening import prefix_shares
+    from serving.variants.artefacts import resolve
 
-    find = measured(catalogue(models))
+    known = catalogue(models)
+    find = measured(known)
 
-    def times_s(model: str) -> dict[int, float] | None:
+    def here(model: str) -> tuple[dict[int, float], dict[str, float]] | None:
         try:
             found = find(model)
+            shares = {} if found is None else prefix_shares(resolve(model, known, artefacts_dir()))
         except ModelError:
             return None
-        return None if found is None else dict(found.tail_s)
+        return None if found is None else (dict(found.tail_s), shares)
 
-    plan = simulated(path, times_s)
+    plan = simulated(path, here)
     return json.dumps(plan.as_json(), indent=2) if as_json else str(plan)

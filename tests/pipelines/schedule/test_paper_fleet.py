@@ -52,10 +52,43 @@ def test_with_too_few_backends_the_lower_priority_is_not_served(tmp_path: Path) 
 
 def test_profiles_that_are_left_out_are_those_of_this_machine(tmp_path: Path) -> None:
     text = FLEET.replace("  people: {gpu: {times_ms: {1: 10, 8: 30}, memory_mb: 200}}\n", "")
-    plan = simulated(written(tmp_path, text), {"people": {1: 0.01, 8: 0.03}}.get)
+    plan = simulated(written(tmp_path, text), {"people": ({1: 0.01, 8: 0.03}, {})}.get)
     assert not plan.plan.shed
     missing = simulated(written(tmp_path, text), lambda model: None)
     assert [(each.model, each.cause) for each in missing.plan.shed] == [("people", "profile")]
+    assert str(missing).endswith("or measure them here: sluice models profile people")
+
+
+ALIKE = """\
+sessions:
+  - {model: game-a, slo_ms: 50, rate: 80}
+  - {model: game-b, slo_ms: 50, rate: 80}
+profiles:
+  game-a: {gpu: {times_ms: {1: 10, 8: 17}, memory_mb: 600}}
+  game-b: {gpu: {times_ms: {1: 10, 8: 17}, memory_mb: 600}}
+machines:
+  gpu: {price_per_hour: 1, resources: {gpu_memory_gib: 1}}
+"""
+
+
+def test_models_that_begin_alike_are_one_session(tmp_path: Path) -> None:
+    apart = simulated(written(tmp_path, ALIKE), lambda model: None)
+    assert apart.plan.wanted == {"gpu": 2}  # memory for one of them
+    common = ALIKE + "prefixes: {game-a: {body: .9, stem: .5}, game-b: {stem: .5, body: .9}}\n"
+    together = simulated(written(tmp_path, common), lambda model: None)
+    assert together.plan.wanted == {"gpu": 1}
+    assert "game-a + game-b within 50 ms: 160.0/s" in str(together)
+    assert together.as_json()["backends"][0]["sessions"][0]["models"] == {"game-a": 80, "game-b": 80}
+
+
+def test_networks_of_this_machine_are_looked_at(tmp_path: Path) -> None:
+    head, machines = ALIKE.split("profiles:")[0], "machines:" + ALIKE.split("machines:")[1]
+    plans = [
+        simulated(written(tmp_path, head + machines), lambda model, found=found: ({1: 0.01, 8: 0.017}, found))
+        for found in ({}, {"body": 0.9})
+    ]
+    names = [{share.model for each in plan.plan.backends for share in each.sessions} for plan in plans]
+    assert names == [{"game-a", "game-b"}, {"game-a + game-b"}]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +100,8 @@ def test_profiles_that_are_left_out_are_those_of_this_machine(tmp_path: Path) ->
         (FLEET.replace("slo_ms: 200", "slo: 200"), "slo"),
         (FLEET + "backends: {tpu: 1}\n", "fleet.yaml:9: backends.tpu: no kind of machine; known: gpu"),
         (FLEET.replace("people: {gpu", "people: {tpu"), "profiles.people.tpu: no kind of machine"),
+        (FLEET + "prefixes: {trams: {a: 0.5}}\n", "fleet.yaml:9: prefixes.trams: no session asks for it"),
+        (FLEET + "prefixes: {cars: {a: 1.5}}\n", "fleet.yaml:9: prefixes.cars.a"),
         ("- 1\n", "fleet.yaml"),
         ("a: [", "is not valid YAML"),
     ],
