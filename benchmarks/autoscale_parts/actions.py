@@ -59,9 +59,7 @@ class Floor:
             self.free[machine][name] -= times * need
 
 
-def changes(
-    floor: Floor, counts: Mapping[Key, int], loads: Mapping[str, float], late: float
-) -> tuple[ScalingAction, ...]:
+def changes(floor: Floor, counts: Mapping[Key, int], loads: Mapping[str, float]) -> tuple[ScalingAction, ...]:
     """An action for each instance; an application's loads before its unloads."""
     seen = floor.seen
     more = {key: count - seen.count[key] for key, count in counts.items()}
@@ -75,7 +73,7 @@ def changes(
             what,
             *key,
             floor.place(seen.usable[key]),
-            _why_more(what, key[0], loads[key[0]], capacity(seen, key[0], late)),
+            _why_more(what, key[0], loads[key[0]], capacity(seen, key[0])),
         )
         for key in more
         if more[key] > 0
@@ -122,11 +120,11 @@ def _cost(seen: ServingState, variant: ScalableVariant) -> float:
     return variant.cost(seen.kind[variant.kind])
 
 
-def capacity(seen: ServingState, name: str, late: float) -> float:
+def capacity(seen: ServingState, name: str) -> float:
     """Items per second that an application's instances serve, as its requirements are now."""
     (application,) = [each for each in seen.applications if each.name == name]
     mine = [variant for _, variant in seen.running if variant.application == name]
-    return sum(seen.rate(application, each, late) for each in mine)
+    return sum(seen.rate(application, each) for each in mine)
 
 
 def _why_more(what: What, name: str, load: float, most: float) -> str:

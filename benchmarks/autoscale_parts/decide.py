@@ -8,30 +8,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import ceil
 
 from benchmarks.autoscale_parts.actions import Floor, changes, machines_of, mitigations
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision, Shortfall
+from benchmarks.autoscale_parts.headroom import usable_rate
 from benchmarks.autoscale_parts.held import HeldLoad
+from benchmarks.autoscale_parts.terms import WholeTerms
 from benchmarks.autoscale_parts.wanted import wanted_machines
 from serving.autoscale.exact import solve
 from serving.autoscale.programme import ROUNDING, Solution, programme
 from serving.autoscale.state import Key, ServingState
-from serving.autoscale.terms import CLEARLY, AutoscaleTerms
+from serving.autoscale.terms import CLEARLY
 
-FIRST_MEMORY, USUAL = AutoscaleMemory(), AutoscaleTerms()
+FIRST_MEMORY, USUAL = AutoscaleMemory(), WholeTerms()
 
 
 def autoscale(
-    now_s: float, seen: ServingState, before: AutoscaleMemory = FIRST_MEMORY, terms: AutoscaleTerms = USUAL
+    now_s: float, seen: ServingState, before: AutoscaleMemory = FIRST_MEMORY, terms: WholeTerms = USUAL
 ) -> ScalingDecision:
     """``now_s``: monotonic; ``before``: the memory of the decision before this one."""
+    seen = usable(seen, terms.late)
     held = dict(_held(now_s, seen, before, terms))
     loads = {name: each.items_per_s for name, each in held.items()}
     there = {kind: len(machines) for kind, machines in machines_of(seen).items()}
     found = _solved(seen, loads, there, terms)
     floor = Floor(seen)
-    actions = changes(floor, found.counts, loads, terms.late)
+    actions = changes(floor, found.counts, loads)
     moves = tuple(mitigations(floor))
     since = {name: before.empty_since_s.get(name, now_s) for name in floor.empty()}
     released = Counter(floor.machine[name].kind for name, each in since.items() if now_s - each >= terms.release_s)
@@ -49,7 +53,7 @@ def autoscale(
 
 
 def _held(
-    now_s: float, seen: ServingState, before: AutoscaleMemory, terms: AutoscaleTerms
+    now_s: float, seen: ServingState, before: AutoscaleMemory, terms: WholeTerms
 ) -> Iterator[tuple[str, HeldLoad]]:
     """The loads to plan for, by application."""
     slowest_s: dict[str, float] = {}
@@ -62,15 +66,24 @@ def _held(
         yield each.name, first if known is None else known.then(each.items_per_s, now_s, calm_s)
 
 
-def _solved(
-    seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: AutoscaleTerms
-) -> Solution:
-    return solve(programme(seen, loads, machines, terms), terms.solve_s)
+def _solved(seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: WholeTerms) -> Solution:
+    asked = {name: terms.slack * load for name, load in loads.items()}
+    return solve(programme(seen, asked, machines, terms), terms.solve_s)
 
 
-def _elsewhere(
-    seen: ServingState, loads: Mapping[str, float], found: Solution, terms: AutoscaleTerms
-) -> Mapping[str, int]:
+def usable(seen: ServingState, late: float) -> ServingState:
+    """The same with the rates that variants have where few of the requests that come at random may be late."""
+    known = {each.name: each for each in seen.applications}
+    variants = [
+        replace(each, items_per_s=usable_rate(each.items_per_s, spare_s, known[each.application].items_per_s, late))
+        if each.application in known and (spare_s := known[each.application].slo_s - each.latency_s) >= 0
+        else each
+        for each in seen.variants
+    ]
+    return replace(seen, variants=variants)
+
+
+def _elsewhere(seen: ServingState, loads: Mapping[str, float], found: Solution, terms: WholeTerms) -> Mapping[str, int]:
     """Machines by kind, of all that may be had, where those that there are serve too little or cost clearly more."""
     best = _solved(seen, loads, {kind.name: kind.at_most for kind in seen.kinds}, terms)
     machines = _needed(seen, best.counts)

@@ -17,8 +17,8 @@ from benchmarks.autoscale_parts.decide import autoscale
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, WantedMachines
 from benchmarks.autoscale_parts.loads import Arrival
 from benchmarks.autoscale_parts.profiles import KINDS, STARTS_S
+from benchmarks.autoscale_parts.terms import WholeTerms
 from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
-from serving.autoscale.terms import AutoscaleTerms
 from serving.scheduling.health import Observed, State, next_state
 
 EVERY_S = 1.0
@@ -92,7 +92,7 @@ class SimulatedFleet:
     copies: list[Copy]
     boxes: dict[str, Box]
     scales_machines: bool
-    terms: AutoscaleTerms = field(default_factory=AutoscaleTerms)
+    terms: WholeTerms = field(default_factory=WholeTerms)
 
     def run(self, arrivals: Sequence[Arrival], seconds: float) -> Served:
         """All requests, in their order."""

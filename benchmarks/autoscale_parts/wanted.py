@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.autoscale_parts.actions import machines_of
 from benchmarks.autoscale_parts.decision import WantedMachines
+from benchmarks.autoscale_parts.terms import WholeTerms
 from serving.autoscale.state import MachineKind, RunningMachine, ServingState
-from serving.autoscale.terms import AutoscaleTerms
 from serving.scheduling.health import State
 
 
 def wanted_machines(
-    seen: ServingState, more: Mapping[str, int], released: Mapping[str, int], terms: AutoscaleTerms
+    seen: ServingState, more: Mapping[str, int], released: Mapping[str, int], terms: WholeTerms
 ) -> tuple[WantedMachines, ...]:
     """For every kind; ``more``: for instances without room, ``released``: those that have long been empty."""
     there = machines_of(seen)
@@ -32,7 +32,7 @@ def wanted_machines(
     return tuple(found)
 
 
-def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: AutoscaleTerms) -> str:
+def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: WholeTerms) -> str:
     """Why one more machine of a kind is wanted; empty where none is."""
     if machines and all(each.busy > terms.busy for each in machines):
         return f"all are busy beyond {terms.busy:.0%}"
@@ -42,7 +42,7 @@ def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: Auto
     return ""
 
 
-def _most_overloaded(seen: ServingState, terms: AutoscaleTerms) -> str | None:
+def _most_overloaded(seen: ServingState, terms: WholeTerms) -> str | None:
     """Where most of all machines have overloaded variants: the kind that has them on the most machines."""
     overloaded = {instance.machine for instance, _ in seen.running if instance.state is State.OVERLOADED}
     if len(overloaded) <= terms.overloaded * len(seen.known):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.autoscale_parts.fleet import Box, Copy, SimulatedFleet, Way
 from benchmarks.autoscale_parts.profiles import ARCHITECTURES, RESNET50, SLO_S, slo_s, variants_of
-from serving.autoscale.terms import AutoscaleTerms
+from benchmarks.autoscale_parts.terms import WholeTerms
 
 SLOS = {each.name: slo_s(each) for each in ARCHITECTURES}
 
@@ -21,10 +21,10 @@ def boxes(cpu: int, inferentia: int, gpu: int) -> dict[str, Box]:
     return {f"{kind}-{number}": Box(kind, 0.0, 0.0) for kind, count in counts for number in range(count)}
 
 
-USUAL = AutoscaleTerms()
+USUAL = WholeTerms()
 
 
-def one_model(names: Sequence[str], first: Mapping[str, int], terms: AutoscaleTerms = USUAL) -> SimulatedFleet:
+def one_model(names: Sequence[str], first: Mapping[str, int], terms: WholeTerms = USUAL) -> SimulatedFleet:
     """ResNet50 on one machine of each kind; ``names``: the variants that may be scaled to."""
     mine = [RESNET50[name] for name, count in first.items() for _ in range(count)]
     copies = [Copy(each, f"{each.kind}-0", 0.0) for each in mine]
@@ -33,7 +33,7 @@ def one_model(names: Sequence[str], first: Mapping[str, int], terms: AutoscaleTe
 
 ONE_MODEL: Mapping[str, Way] = {
     "autoscale": lambda: one_model(list(RESNET50), {"cpu": 1}),
-    "autoscale, throughput alone": lambda: one_model(list(RESNET50), {"cpu": 1}, AutoscaleTerms(late=1.0)),
+    "autoscale, throughput alone": lambda: one_model(list(RESNET50), {"cpu": 1}, WholeTerms(late=1.0)),
     "autoscale, no Inferentia": lambda: one_model(["cpu", "gpu-1", "gpu-8"], {"cpu": 1}),
     "static CPU": lambda: one_model([], {"cpu": 2}),
     "static GPU": lambda: one_model([], {"gpu-8": 1}),
@@ -44,10 +44,10 @@ ONE_MODEL: Mapping[str, Way] = {
 """The ways of §6.2."""
 CHOSEN = {each.name: "gpu" if each.popular else "cpu" for each in ARCHITECTURES}
 """What a developer would choose: kinds of machines by model."""
-CAREFUL = AutoscaleTerms(slack=1.2, late=0.02)
+CAREFUL = WholeTerms(slack=1.2, late=0.02)
 
 
-def autoscaled(terms: AutoscaleTerms) -> SimulatedFleet:
+def autoscaled(terms: WholeTerms) -> SimulatedFleet:
     """The 22 architectures of §6.1 on, to begin with, 5 CPU, 5 GPU and 2 Inferentia machines."""
     mine = {each.name: variants_of(each) for each in ARCHITECTURES}
     variants = [each for of in mine.values() for each in of.values()]
@@ -61,7 +61,7 @@ def fixed(each_popular: int, scales: bool) -> SimulatedFleet:
 
 
 MANY_MODELS: Mapping[str, Way] = {
-    "autoscale": lambda: autoscaled(AutoscaleTerms()),
+    "autoscale": lambda: autoscaled(WholeTerms()),
     "autoscale, slack 1.2": lambda: autoscaled(CAREFUL),
     "static": lambda: fixed(7, scales=False),
     "threshold": lambda: fixed(1, scales=True),

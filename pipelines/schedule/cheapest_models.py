@@ -24,8 +24,7 @@ from serving.placement.prefixes import Prefixes, grouped
 
 PARTS = (1, 16)
 """Instances that fill a machine."""
-TERMS = AutoscaleTerms(slack=1.0, late=1.0)
-"""A placement keeps SLOs by proof, without slack; a load that is placed is even."""
+TERMS = AutoscaleTerms()
 DEVICE = "device"
 AT_MOST = 16
 """Machines of a kind of which nobody says how many may be had."""

@@ -1,7 +1,7 @@
 """The integer programme of Romero et al., 2021, §4.2.1, as data: what is to be covered, from what, at what cost.
 
 For every variant v with N running instances an integer δ is sought that minimises Σ C(δ + λ·T_load·max(δ, 0)), where
-instances serve the load and its slack (1), new ones meet the SLO and the accuracy (2), resources suffice (3), and none
+instances serve the load (1), new ones meet the SLO and the accuracy (2), resources suffice (3), and none
 is unloaded that does not run (4). Here one programme holds all applications, since they share the machines; instances
 that run and miss the SLO, after it was changed, count as serving nothing.
 """
@@ -46,7 +46,7 @@ class Programme:
 
     candidates: Sequence[Candidate]
     asked: Mapping[str, float]
-    """Items per second by application, slack included."""
+    """Items per second by application."""
     weight: Mapping[str, float]
     """How much a share of it counts that is not served."""
     pools: Mapping[Pool, float]
@@ -86,13 +86,13 @@ class Solution:
 def programme(
     seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: AutoscaleTerms
 ) -> Programme:
-    """``loads``: items per second to plan for; ``machines``: how many of each kind there are, or could be."""
+    """``loads``: items per second, slack included; ``machines``: how many of each kind there are, or could be."""
     application = {each.name: each for each in seen.applications}
     candidates = []
     for key, variant in seen.usable.items():
         kind = seen.kind[variant.kind]
         needs = {(kind.name, name): need for name, need in variant.needs.items() if need}
-        rate = seen.rate(application[variant.application], variant, terms.late)
+        rate = seen.rate(application[variant.application], variant)
         if rate or seen.count[key]:
             candidates.append(Candidate(key, rate, variant.cost(kind), variant.load_s, needs, seen.count[key]))
     pools = {
@@ -100,9 +100,8 @@ def programme(
         for kind in seen.kinds
         for name, amount in kind.resources.items()
     }
-    asked = {name: terms.slack * load for name, load in loads.items()}
     weight = {each.name: 2.0 ** max(min(each.priority, 20), -20) for each in seen.applications}
-    return Programme(candidates, asked, weight, pools, 1 / terms.horizon_s)
+    return Programme(candidates, loads, weight, pools, 1 / terms.horizon_s)
 
 
 def enough(asked: float, candidate: Candidate) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
-from serving.autoscale.headroom import usable_rate
 from serving.errors import BadInput
 from serving.scheduling.health import State
 
@@ -150,9 +149,6 @@ class ServingState:
         """Whether a variant meets an application's requirements."""
         return variant.latency_s <= application.slo_s and variant.accuracy >= application.accuracy
 
-    def rate(self, application: Application, variant: ScalableVariant, late: float) -> float:
-        """Items per second that an instance serves with few of them late; 0 where it misses the requirements."""
-        if not self.serves(application, variant):
-            return 0.0
-        spare_s = application.slo_s - variant.latency_s
-        return usable_rate(variant.items_per_s, spare_s, application.items_per_s, late)
+    def rate(self, application: Application, variant: ScalableVariant) -> float:
+        """Items per second that an instance serves; 0 where it misses the requirements."""
+        return variant.items_per_s if self.serves(application, variant) else 0.0

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from benchmarks.autoscale_parts.decide import autoscale
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision
 from benchmarks.autoscale_parts.held import HeldLoad
+from benchmarks.autoscale_parts.terms import WholeTerms
 from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
-from serving.autoscale.terms import AutoscaleTerms
 from serving.errors import BadInput
 from serving.scheduling.health import State
 from tests.serving.autoscale.fleets import KINDS, TABLE_2, machines, state
 
 A = Instance("app", "A", "cpu-0")
 B = Instance("app", "B", "inferentia-0")
-TERMS = AutoscaleTerms(solve_s=10.0, late=1.0)
+TERMS = WholeTerms(solve_s=10.0, late=1.0)
 
 
 def done(decision: ScalingDecision) -> list[tuple[str, str, str | None]]:

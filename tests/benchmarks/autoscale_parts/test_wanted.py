@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from benchmarks.autoscale_parts.terms import WholeTerms
 from benchmarks.autoscale_parts.wanted import wanted_machines
 from serving.autoscale.state import Instance, MachineKind, RunningMachine
-from serving.autoscale.terms import AutoscaleTerms
 from serving.scheduling.health import State
 from tests.serving.autoscale.fleets import machines, state
 
-TERMS = AutoscaleTerms()
+TERMS = WholeTerms()
 
 
 def told(busy: list[float], states: list[State]) -> tuple[int, str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from heapq import heapreplace
 
 import pytest
 from hypothesis import given, settings
@@ -14,13 +12,12 @@ from hypothesis import strategies as st
 
 from serving.autoscale.exact import solve
 from serving.autoscale.greedy import heuristic
-from serving.autoscale.headroom import usable_rate, usable_share
 from serving.autoscale.programme import Candidate, Programme, Solution, programme
 from serving.autoscale.terms import AutoscaleTerms
 from tests.serving.autoscale.fleets import brute_force, state
 
 COUNTS = {"cpu": 200, "inferentia": 20, "gpu": 10}
-ALL_LATE = AutoscaleTerms(slack=1.0, late=1.0, horizon_s=1e9)
+STABLE = AutoscaleTerms(horizon_s=1e9)
 
 
 def by_variant(found: Solution) -> dict[str, int]:
@@ -35,7 +32,7 @@ def by_variant(found: Solution) -> dict[str, int]:
 def test_table_3(
     how: Callable[[Programme], Solution], qps: int, slo_ms: int, chosen: dict[str, int], cost: int
 ) -> None:
-    table = programme(state(qps, slo_ms / 1000), {"app": qps}, COUNTS, ALL_LATE)
+    table = programme(state(qps, slo_ms / 1000), {"app": qps}, COUNTS, STABLE)
     found = how(table)
     assert by_variant(found) == chosen
     assert table.objective(found.counts) == pytest.approx(cost)
@@ -44,7 +41,7 @@ def test_table_3(
 
 def test_the_ratios_beside_table_3() -> None:
     """8 and 5.3 times cheaper than C; two C against two B and a C; 200 A cost 9 times as much."""
-    table = programme(state(1000), {"app": 1000.0}, COUNTS, ALL_LATE)
+    table = programme(state(1000), {"app": 1000.0}, COUNTS, STABLE)
     (a, b, c) = (each.key for each in table.candidates)
     assert table.objective({c: 1}) / table.objective({a: 2}) == pytest.approx(8)
     assert table.objective({c: 1}) / table.objective({b: 1}) == pytest.approx(5.33, abs=0.01)
@@ -119,7 +116,7 @@ def test_the_programme_is_brute_force_and_the_heuristic_never_beyond_it(table: P
 
 
 def test_where_the_limit_ends_it_something_is_there() -> None:
-    table = programme(state(1000), {"app": 1000.0}, COUNTS, ALL_LATE)
+    table = programme(state(1000), {"app": 1000.0}, COUNTS, STABLE)
     found = solve(table, 0.0)
     assert found.by in ("incumbent", "greedy", "programme")
     assert not found.short
@@ -127,41 +124,11 @@ def test_where_the_limit_ends_it_something_is_there() -> None:
 
 def test_spiky_loads_make_long_loading_dear() -> None:
     """λ of §4.2.1: where instances are needed for a second only, loading counts, and what loads faster is taken."""
-    stable = programme(state(90), {"app": 90.0}, COUNTS, ALL_LATE)
-    spiky = programme(state(90), {"app": 90.0}, COUNTS, replace(ALL_LATE, horizon_s=0.001))
+    stable = programme(state(90), {"app": 90.0}, COUNTS, STABLE)
+    spiky = programme(state(90), {"app": 90.0}, COUNTS, replace(STABLE, horizon_s=0.001))
     assert by_variant(solve(stable, 10.0)) == {"B": 1}
     b, a = spiky.price(spiky.candidates[1], 1), 18 * spiky.price(spiky.candidates[0], 1)
     assert by_variant(solve(spiky, 10.0)) == ({"B": 1} if b < a else {"A": 18})
-
-
-@given(st.floats(0, 20), st.floats(0.01, 0.5))
-def test_more_room_to_wait_and_more_that_may_be_late_raise_what_is_usable(waiting: float, late: float) -> None:
-    share = usable_share(waiting, late)
-    assert 0 <= share <= 1
-    assert usable_share(waiting + 0.5, late) >= share - 0.02
-    assert usable_share(waiting, min(late + 0.1, 0.9)) >= share - 1e-9
-
-
-@pytest.mark.parametrize("instances", [1, 4])
-@pytest.mark.parametrize("slo_s", [0.2, 0.3, 0.5, 1.0])
-def test_few_are_late_at_the_usable_rate(slo_s: float, instances: int) -> None:
-    """Servers in virtual time: 200 ms a request, Poisson arrivals, each to the server that is free first."""
-    peak = 5.0 * instances
-    rate, rng = peak * usable_share(peak * (slo_s - 0.2), 0.05), random.Random(0)
-    now_s, free_s, late = 0.0, [0.0] * instances, 0
-    for _ in range(20_000):
-        now_s += rng.expovariate(rate)
-        done_s = max(now_s, free_s[0]) + 0.2
-        heapreplace(free_s, done_s)
-        late += done_s > now_s + slo_s + 1e-9
-    assert late / 20_000 < 0.06
-
-
-def test_as_many_instances_as_a_load_takes_share_their_queue() -> None:
-    one, many = usable_rate(5.0, 0.3, 1.0, 0.05), usable_rate(5.0, 0.3, 60.0, 0.05)
-    assert one == pytest.approx(5 * usable_share(1.5, 0.05))
-    assert one < many < 5
-    assert usable_rate(5.0, 0.3, 1e9, 0.05) < 5
 
 
 def test_of_what_serves_as_much_the_cheapest_is_taken() -> None:
