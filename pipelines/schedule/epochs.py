@@ -108,7 +108,7 @@ class Epochs:
     def is_due(self, now_s: float) -> bool:
         """Whether something has changed so much that the next epoch begins at once."""
         there = [each.id for each in self._view.backends(now_s)]
-        return there != self._backends or self._rates.have_changed(self._view.asked(now_s))
+        return there != self._backends or self._rates.have_changed(self._view.asked(now_s), now_s)
 
     def next(self, epoch: int, moment: EpochStart) -> FleetPlacement:
         """The next placement."""
@@ -119,7 +119,7 @@ class Epochs:
         """Begin the next epoch; ``end`` follows."""
         backends = self._view.backends(now_s)[:MOST_BACKENDS]
         self._backends = [each.id for each in backends]
-        planned = self._rates.planned(self._view.asked(now_s))
+        planned = self._rates.planned(self._view.asked(now_s), now_s)
         kinds = kinds_of(self._terms.kinds, backends)
         fleet = Fleet(kinds, [FleetBackend(each.id, each.device) for each in backends])
         profiles = {

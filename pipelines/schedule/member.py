@@ -82,7 +82,7 @@ class Member:
             together = self._networks.run_with(model)
             if together and not together & served:
                 await self._networks.unload(model)
-                log.info("%s is served elsewhere and was unloaded", model)
+                log.info("%s has no place here any more", model)
 
     async def _is_news_within(self, seconds: float) -> bool:
         try:

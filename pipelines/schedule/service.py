@@ -81,6 +81,7 @@ class SchedulerService:
         self._heart = Heartbeat(config.alive)
         self._highest = 0
         """The highest of the epochs that it has heard of."""
+        self._said = ""
         self._known: FleetPlacement | None = None
         """The placement that it goes on from."""
 
@@ -150,7 +151,9 @@ class SchedulerService:
         else:
             served = sum(bool(each.sessions) for each in made.backends)
             wanted = ", ".join(f"{each.wanted} {each.device}" for each in made.wanted) or "none"
-            log.info("placement %d: %d of %d backends serve, wanted: %s", epoch, served, len(made.backends), wanted)
+            said = f"{served} of {len(made.backends)} backends serve, wanted: {wanted}"
+            log.log(logging.DEBUG if said == self._said else logging.INFO, "placement %d: %s", epoch, said)
+            self._said = said
 
     async def _publish(self, made: FleetPlacement) -> None:
         """Send it, unless it is one that nobody could read."""

@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from operators.wire.fleet import LEAST_MS, MOST_RATE
 from operators.wire.schema import AskedSession, FleetPlacement, from_json, to_json
+from pipelines.schedule import steady
 from pipelines.schedule.epochs import Epochs, EpochStart, EpochTerms
 from pipelines.schedule.fleet_view import FleetView
+from pipelines.schedule.steady import SteadyRates
 from serving.placement.demands import DeviceKind
 from tests.pipelines.schedule.fleets import AT, backend, timed, told
 
@@ -63,6 +65,38 @@ def test_equal_load_moves_nothing_also_where_it_varies() -> None:
         before, found = found, one.next()
         assert before is None or found.backends == before.backends
         assert not one.epochs.is_due(one.now_s)
+
+
+def test_a_model_that_nobody_asks_for_keeps_its_place_for_a_minute() -> None:
+    one = Scheduler()
+    one.backends("b0", ready=["cars"])
+    placed: list[dict[str, list[str]]] = []
+    unloads: list[list[str]] = []
+    for now_s, rates in ((0.0, {"cars": 50.0}), (5.0, {}), (59.0, {}), (61.0, {})):
+        one.now_s = now_s
+        one.backends("b0", ready=["cars"])
+        for _ in range(20):  # what a process asked before is soon forgotten
+            one.view.hear(told("w0", rates), now_s)
+        placement = one.next()
+        placed.append(served(placement))
+        unloads.append(placement.backends[0].unload)
+    assert placed == [{"b0": ["cars"]}, {"b0": ["cars"]}, {"b0": ["cars"]}, {"b0": []}]
+    assert unloads == [[], [], [], ["cars"]]
+
+
+def test_a_model_under_another_deadline_is_not_kept_under_the_one_before() -> None:
+    rates = SteadyRates()
+    rates.planned({("cars", 200.0, 0): 10.0}, 0.0)
+    assert list(rates.planned({("cars", 100.0, 0): 10.0}, 1.0)) == [("cars", 100.0, 0)]
+
+
+def test_who_tells_of_ever_new_models_has_a_bounded_number_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steady, "MOST", 3)
+    rates = SteadyRates()
+    for number in range(5):
+        planned = rates.planned({(f"m{number}", 200.0, 0): 1.0, (f"n{number}", 200.0, 0): 1.0}, float(number))
+        assert {f"m{number}", f"n{number}"} <= {model for model, _, _ in planned}
+        assert len(planned) <= 3
 
 
 def test_a_new_leader_goes_on_from_the_plan_of_the_one_before() -> None:

@@ -44,3 +44,16 @@ async def test_a_placement_that_nobody_could_read_is_not_sent(
     (line,) = caplog.messages
     assert "is not published" in line
     assert "workers" in line
+
+
+async def test_the_same_numbers_are_said_once(
+    service: SchedulerService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def publish(made: FleetPlacement) -> None: ...
+
+    monkeypatch.setattr(service, "_publish", publish)
+    with caplog.at_level(logging.INFO):
+        await service._epoch()
+        await service._epoch()
+    (line,) = caplog.messages
+    assert line.endswith(": 0 of 0 backends serve, wanted: none")
