@@ -26,11 +26,12 @@ from benchmarks.exit_parts.cifar import Cifar
 from benchmarks.harness import Outcome, Row, run
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.heard import Heard, HeardLooks
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
+from operators.recognise.exits.tapped import AnswersHeard
 from operators.recognise.exits.tuning import chosen
 from serving.common.tensors import Array
 
@@ -112,9 +113,9 @@ def _rows(cifar: Cifar, first: ExitRows, stream: ExitRows, target: float) -> Ite
 
 def gone(shown: Shown, follows: bool) -> Went:
     """Show the images in their order."""
-    said = Heard.of(shown.artefact.exits, shown.stream)
+    said = Heard.of(_heard(shown, shown.stream, 0), shown.spec.vocabulary, None)
     heard, tunings_ms = AnswersHeard(), list[float]()
-    _hear(heard, shown, shown.first, 0)
+    heard.add(_heard(shown, shown.first, 0))
     thresholds = _tuned(shown, heard, tunings_ms)
     answered, right = np.zeros(len(shown.stream), np.bool_), np.ones(len(shown.stream), np.bool_)
     for start in range(0, len(shown.stream), EVERY):
@@ -122,17 +123,15 @@ def gone(shown: Shown, follows: bool) -> Went:
         found = said.chain(thresholds)
         answered[now], right[now] = found.place[now] < len(thresholds), found.right[now]
         if follows:
-            _hear(heard, shown, shown.stream.of(now), len(shown.first) + start)
+            heard.add(_heard(shown, shown.stream.of(now), len(shown.first) + start))
             thresholds = _tuned(shown, heard, tunings_ms)
     return Went(answered, right, tunings_ms)
 
 
-def _hear(heard: AnswersHeard, shown: Shown, rows: ExitRows, number: int) -> None:
-    """Let exits hear looks, each at another object; ``number``: of the first."""
+def _heard(shown: Shown, rows: ExitRows, number: int) -> HeardLooks:
+    """Looks of which the exits are heard, each at another object; ``number``: of the first."""
     objects = [str(number + row) for row in range(len(rows))]
-    looks = TappedLooks("stream", rows.taps, rows.words, rows.shares, rows.weights, objects)
-    found = [each.words(tap) for each, tap in zip(shown.artefact.exits, rows.taps, strict=True)]
-    heard.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)
+    return HeardLooks.of(shown.artefact.exits, rows, ShownLooks.of(objects))
 
 
 def _tuned(shown: Shown, heard: AnswersHeard, tunings_ms: list[float]) -> NDArray[np.float64]:

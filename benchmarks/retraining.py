@@ -25,8 +25,9 @@ from benchmarks.exit_parts.taps import through
 from benchmarks.harness import Outcome, interleaved, run
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.job import CHILD, NAME, ExitsJob
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
@@ -122,7 +123,8 @@ def tuning_s(window: Window) -> float:
     """Processor seconds of this thread for a tuning, of exits that were fitted to half of the samples."""
     half = len(window.rows) // 2
     artefact = _fitted(window, half)
-    heard = Heard.of(artefact.exits, window.rows)
+    shown = ShownLooks.of([str(row) for row in range(len(window.rows))])
+    heard = Heard.of(HeardLooks.of(artefact.exits, window.rows, shown), window.spec.vocabulary, None)
     costs = ExitCosts.of([cut.share for cut in window.spec.cuts], 1.0, 0.01, 0.01)
     began_s = time.thread_time()
     tuned(heard, costs, AGREEMENT)

@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.caches_images_parts.ways import Base
 from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.specs import ExitCut
 from pipelines.run.learn.choice import LearningNetwork, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts, lookup_s
@@ -23,7 +24,9 @@ def learnt_exits(base: Base, target: float) -> ExitArtefact | None:
     costs = NetworkCosts(base.whole_s, [cut.until_s for cut in base.cuts], base.cuts[0].overhead_s)
     network = LearningNetwork(base.case.name, "0" * 64, cuts, first.vocabulary, costs)
     objects = [str(number) for number in range(len(words))]
-    rows = LookRows([cut.lessons.features.astype(np.float16) for cut in base.cuts], shares, words, objects)
+    rows = LookRows(
+        [cut.lessons.features.astype(np.float16) for cut in base.cuts], shares, words, ShownLooks.of(objects)
+    )
     for lower in LOWER:
         try:
             found = learnt(network, rows, target - lower, lookup_s)

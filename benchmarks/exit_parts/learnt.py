@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.exit_parts.cifar import WORDS, Cifar
 from benchmarks.exit_parts.taps import through
 from benchmarks.weg_parts.cifar_models import LARGE
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.specs import ExitCut
 from pipelines.measure.exit_places import exit_places
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
@@ -28,7 +29,9 @@ class Lessons:
         names = [cut.tensor for cut in cuts]
         taps, scores = through(LARGE, read_weights(entry.path, entry.card), names, items)
         shares = softmax(scores)
-        self._rows = LookRows([tap.astype(np.float16) for tap in taps], shares, WORDS.of(shares), _others(len(items)))
+        self._rows = LookRows(
+            [tap.astype(np.float16) for tap in taps], shares, WORDS.of(shares), ShownLooks.of(_others(len(items)))
+        )
         costs = network_costs(entry, names, items[:1])
         self._network = LearningNetwork(LARGE, entry.card.identity, cuts, WORDS, costs)
 

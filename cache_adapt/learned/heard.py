@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.pooled import PooledAnswers, PoolRule, Pools, SaidLooks, ShownLooks
 from cache_adapt.learned.rows import ExitRows
-from cache_adapt.learned.vocabulary import WordNumbers
+from cache_adapt.learned.vocabulary import Vocabulary, WordNumbers
 
 CORRELATION = 0.3
-"""Intraclass correlation of names lost for looks at one object, over two cuts on four generated streets. Of wrong
-answers it is .5; but it is names that bound thresholds, and no agreement came out below what was promised."""
+"""Intraclass correlation of names lost for looks at one object, over two cuts on four generated streets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,41 @@ class ChainAnswers:
     right: NDArray[np.bool_]
     """N: whether its word there is the end's; true where it leaves nowhere."""
 
-    @property
-    def wrong(self) -> NDArray[np.bool_]:
-        return ~self.right
-
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """R exits, in the order of the network, and N inputs."""
+class Judged:
+    """The answers of a chain, as audits compare them with the end's: one for each object, or for each look."""
+
+    wrong: NDArray[np.bool_]
+    """n: whether the answer is another one than the end's."""
+    answered: NDArray[np.bool_]
+    """n: whether an exit has a part in it."""
+    named: NDArray[np.bool_]
+    """n: whether the end gives a name."""
+    alike: NDArray[np.intp] | None = None
+    """n: the number of the object, where answers for one object are several; they tell less than others."""
+
+    def evidence(self, among: NDArray[np.bool_]) -> tuple[float, float]:
+        """The wrong ones as successes, and the trials: as many independent answers as tell as much.
+
+        n answers for one object, correlated by ρ, tell as much as n / (1 + ρ (n − 1)): the design effect (Kish, 1965).
+        """
+        count = int(among.sum())
+        if not count:
+            return 0.0, 0.0
+        spread = float(count)
+        if self.alike is not None:
+            spread += CORRELATION * float((np.bincount(self.alike[among]) ** 2).sum() - count)
+        trials = count**2 / spread
+        return trials * float(self.wrong[among].sum()) / count, trials
+
+    def share(self, among: NDArray[np.bool_]) -> float:
+        """The share of the wrong ones; 0 where there is none."""
+        return float(self.wrong[among].mean()) if among.any() else 0.0
+
+
+class HeardLooks(NamedTuple):
+    """What R exits, in the order of the network, and its end say of N looks."""
 
     errors: NDArray[np.float32]
     """R × N error scores."""
@@ -41,19 +69,61 @@ class Heard:
     """R × N words, sure or not."""
     words: WordNumbers
     """N: the end's."""
-    weights: NDArray[np.float32]
-    """N: how many inputs each stands for."""
+    pooled: SaidLooks
+    """R + 1 × N, the end's last: as they are pooled."""
+    shown: ShownLooks
+
+    @classmethod
+    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, shown: ShownLooks, by_look: bool = False) -> HeardLooks:
+        """Ask exits, of which there is one at least, about rows that have a tap for each of them.
+
+        ``by_look``: see ``SaidLooks``.
+        """
+        found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
+        shares = [one.shares(tap, each.words) for one, tap, each in zip(exits, rows.taps, found, strict=True)]
+        looks = [SaidLooks.of(each, exits[0].vocabulary, by_look) for each in (*shares, rows.shares)]
+        pooled = SaidLooks(np.stack([each.labels for each in looks]), np.stack([each.certainties for each in looks]))
+        errors, said = np.stack([each.errors for each in found]), np.stack([each.words for each in found])
+        return cls(errors, said, rows.words, pooled, shown)
+
+    def at(self, rows: slice) -> HeardLooks:
+        """Some of the looks."""
+        errors, said, pooled = self.errors[:, rows], self.said[:, rows], self.pooled.at(rows)
+        return HeardLooks(errors, said, self.words[rows], pooled, self.shown.at(rows))
+
+    @classmethod
+    def joined(cls, looks: Sequence[HeardLooks]) -> HeardLooks:
+        """Looks by the same exits, one after the other; there are some."""
+        errors, said, words = (np.concatenate(each, axis=-1) for each in zip(*(few[:3] for few in looks), strict=True))
+        pooled = [np.concatenate(each, axis=1) for each in zip(*(few.pooled for few in looks), strict=True)]
+        return cls(errors, said, words, SaidLooks(*pooled), ShownLooks.joined([few.shown for few in looks]))
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The same, and what comes of it at some thresholds."""
+
+    errors: NDArray[np.float32]
+    """R × N error scores."""
+    said: NDArray[np.intp]
+    """R × N words, sure or not."""
+    words: WordNumbers
+    """N: the end's."""
     unknown: int
     """The word that is no name."""
     objects: NDArray[np.intp] | None = None
-    """N: the number of the object that each shows, since looks at one tell less; None: all show others."""
+    """N: the number of the object that each shows; None: all show others."""
+    pooled: PooledAnswers | None = None
+    """The answers of objects, where these are published; None: each look is."""
 
     @classmethod
-    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, objects: NDArray[np.intp] | None = None) -> Heard:
-        """Ask exits, of which there is one at least, about rows that have a tap for each of them."""
-        found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
-        errors, said = np.stack([each.errors for each in found]), np.stack([each.words for each in found])
-        return cls(errors, said, rows.words, rows.weights, exits[0].vocabulary.unknown, objects)
+    def of(cls, looks: HeardLooks, words: Vocabulary, rule: PoolRule | None) -> Heard:
+        """``rule``: how looks are pooled; None: each is an answer."""
+        objects = numbered(looks.shown.objects)
+        pooled = (
+            None if rule is None else PooledAnswers.from_looks(Pools(objects, looks.shown, words, rule), looks.pooled)
+        )
+        return cls(looks.errors, looks.said, looks.words, words.unknown, objects, pooled)
 
     def only(self, answers: NDArray[np.bool_] | None) -> Heard:
         """The same where exits may say no other words than these (L + 1); None: all."""
@@ -61,19 +131,14 @@ class Heard:
 
     def at(self, exits: Sequence[int]) -> Heard:
         """Some of the exits, by their places."""
-        return replace(self, errors=self.errors[list(exits)], said=self.said[list(exits)])
+        pooled = None if self.pooled is None else self.pooled.at(exits)
+        return replace(self, errors=self.errors[list(exits)], said=self.said[list(exits)], pooled=pooled)
 
     @property
     def right(self) -> NDArray[np.bool_]:
         """R × N: whether the exit's word is the end's."""
         right: NDArray[np.bool_] = self.said == self.words
         return right
-
-    @property
-    def named(self) -> NDArray[np.bool_]:
-        """N: whether the end gave a name."""
-        named: NDArray[np.bool_] = self.words != self.unknown
-        return named
 
     def chain(self, thresholds: NDArray[np.floating]) -> ChainAnswers:
         """The answers at these thresholds, one for each exit."""
@@ -82,21 +147,14 @@ class Heard:
         right = np.concatenate([self.right, end])
         return ChainAnswers(place, right[place, np.arange(len(place))])
 
-    def evidence(self, wrong: NDArray[np.bool_], among: NDArray[np.bool_]) -> tuple[float, float]:
-        """The weighted share of wrong ones as successes, and the trials: as many independent inputs as tell as much.
-
-        Rows of unequal weights tell less, and so do rows of one object, correlated by ρ: (Σw)² over the sum of
-        (1 − ρ) w² of all rows and ρ (Σw)² of all objects (the design effect; Kish, 1965).
-        """
-        weights = self.weights[among].astype(np.float64)
-        if not len(weights):
-            return 0.0, 0.0
-        spread = (weights**2).sum()
-        if self.objects is not None:
-            together = np.bincount(self.objects[among], weights)
-            spread = (1 - CORRELATION) * spread + CORRELATION * (together**2).sum()
-        trials = weights.sum() ** 2 / spread
-        return float(trials * weights[wrong[among]].sum() / weights.sum()), float(trials)
+    def judged(self, answers: ChainAnswers) -> Judged:
+        """What a chain's answers come to."""
+        left = answers.place < len(self.errors)
+        if self.pooled is None:
+            return Judged(~answers.right, left, self.words != self.unknown, self.objects)
+        pools, end = self.pooled.pools, self.pooled.end
+        answered = np.bincount(pools.objects, left, pools.count) > 0
+        return Judged(self.pooled.of(answers.place) != end, answered, end != self.unknown)
 
 
 def numbered(objects: Iterable[Hashable]) -> NDArray[np.intp]:

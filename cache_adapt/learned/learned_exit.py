@@ -25,11 +25,6 @@ Layer = tuple[Values, Values]
 """Weights and bias."""
 
 
-WRONG = 0.3
-"""Weight of a wrong word beside that of a name that is lost: names bind thresholds before wrong words do, so that an
-exit which says a name may be less sure of it than one that says none."""
-
-
 class ExitLook(NamedTuple):
     """An exit's answers for N items."""
 
@@ -95,8 +90,7 @@ class LearnedExit:
             hit &= self.answers[said.words]
         found = np.zeros((len(features), self.vocabulary.labels), np.float32)
         if hit.any():
-            shares = self.soft.shares(features[hit], self.vocabulary.labels)
-            found[hit] = self.vocabulary.adjusted(shares, said.words[hit])
+            found[hit] = self.shares(features[hit], said.words[hit])
         return ExitLook(found, hit)
 
     def words(self, features: Values) -> Saying:
@@ -105,6 +99,10 @@ class LearnedExit:
         errors = self.errors(predicted)
         errors[~predicted.any(axis=1)] = 1
         return Saying(self._numbers[predicted.argmax(axis=1)], errors)
+
+    def shares(self, features: Values, words: WordNumbers) -> Shares:
+        """N × L: the probabilities of the labels, where these are its words for N × values."""
+        return self.vocabulary.adjusted(self.soft.shares(features, self.vocabulary.labels), words)
 
     def score(self, features: Values, words: WordNumbers) -> NDArray[np.float32]:
         """The quadratic score of its probabilities for N × values, of which these are the end's words: N, 0…1.
@@ -125,12 +123,15 @@ class LearnedExit:
         return shares
 
     def errors(self, predicted: Shares) -> NDArray[np.float32]:
-        """The error score of each of N probabilities of words: how probably a name is lost, and the word is wrong."""
+        """The error score of each of N probabilities of words: how probably the word is wrong, and a name is lost.
+
+        Both are promised, so both count alike: an exit may be less sure where it says a name and the end may say none.
+        """
         wrong: NDArray[np.float32] = 1 - predicted.max(axis=1)
         unnamed = predicted[:, self._numbers == self.vocabulary.unknown].sum(axis=1)
         says_name = self._numbers[predicted.argmax(axis=1)] != self.vocabulary.unknown
         lost = np.where(says_name, np.maximum(wrong - unnamed, 0), wrong)
-        found: NDArray[np.float32] = (lost + WRONG * wrong) / (1 + WRONG)
+        found: NDArray[np.float32] = np.asarray((wrong + lost) / 2, np.float32)
         return found
 
     @cached_property

@@ -37,6 +37,13 @@ class ExitRows:
     def __len__(self) -> int:
         return len(self.words)
 
+    @classmethod
+    def joined(cls, rows: Sequence[ExitRows]) -> ExitRows:
+        """One after the other; there are some."""
+        taps = [np.concatenate(each) for each in zip(*(few.taps for few in rows), strict=True)]
+        parts = zip(*((few.shares, few.words, few.weights) for few in rows), strict=True)
+        return cls(taps, *(np.concatenate(each) for each in parts))
+
     def newest(self, most: int) -> ExitRows:
         """The last so many."""
         return self.of(slice(max(len(self) - most, 0), None))

@@ -2,9 +2,10 @@
 Pure.
 
 *The chain is certified together.* An input leaves at the first exit that is sure. The climb raises the thresholds, as
-long as upper bounds keep two promises: among all answers not more than ``AIM`` of what is allowed are wrong, and among
-the inputs to which the end gives a name not more than ``NAMES`` of it get another answer. Where most inputs are
-``unknown``, agreement alone would let a third of the names be lost.
+long as upper bounds keep two promises: of the answers in which exits have a part not more than ``AIM`` of what is
+allowed are wrong, and of those to which the end gives a name not more than what is allowed. Where most objects are
+``unknown``, agreement alone would let a third of the names be lost. Answers are those that are published and audited:
+where looks at an object are pooled, one for each object.
 
 *Exits that lose are not asked.* In rounds, exits that cost more than they save are left, and places before and between
 are tried, within a budget of what lookups may add to an input that leaves nowhere. In the paper a round waits for 128
@@ -26,16 +27,12 @@ from cache_adapt.exits.record import Record, Thresholds
 from cache_adapt.exits.thresholds import climb
 from cache_adapt.learned.heard import Heard
 
-AIM, NAMES = 0.5, 0.5
-"""Shares of the wrong answers that are allowed: among answers, and among what the end named.
-
-An audit has to prove the first: that takes 200 to 350 audits at half of what is allowed, and fails at .65 of it.
-"""
+AIM = 0.5
+"""Share of the wrong answers that are allowed. An audit has to prove that there are no more than are allowed: it takes
+200 to 350 audits at half of that, and fails at .65 of it."""
 STEPS, LEAPS = 50, (64, 32, 16, 8, 4, 1)
 """Thresholds are raised by such parts of the inputs in the end, and by so many quarters of them: small ones may break
 a promise that larger ones keep, where words with few errors come after others."""
-MOST_REPEATS = 32
-"""A row of a large weight counts as so many at most where thresholds are sought; the bounds take its whole weight."""
 INPUTS = 10_000
 """Utilities are told of so many inputs, in whole ones."""
 
@@ -77,9 +74,9 @@ class TunedExits:
     hit_rates: tuple[float, ...]
     """Share of all inputs that each answers."""
     agreement: float
-    """Share of the right ones among the answers."""
+    """Share of the right ones among the answers in which exits have a part: of objects, where looks are pooled."""
     lost: float
-    """Share of the inputs that the end named which got another answer."""
+    """Share of what the end named that got another answer."""
     speedup: float
     """How many times as fast one input is as in the network without cuts; less than 1 where exits do not pay."""
 
@@ -113,11 +110,10 @@ class _Promises:
 
     def kept(self, heard: Heard, thresholds: Thresholds) -> bool:
         """Whether both bounds are where they are to be."""
-        found, allowed = heard.chain(thresholds), 1 - self.agreement
-        wrong, answers = heard.evidence(found.wrong, found.place < len(thresholds))
-        if not is_tolerable(wrong, answers, AIM * allowed, self.doubt):
+        found, allowed = heard.judged(heard.chain(thresholds)), 1 - self.agreement
+        if not is_tolerable(*found.evidence(found.answered), AIM * allowed, self.doubt):
             return False
-        return is_tolerable(*heard.evidence(found.wrong, heard.named), NAMES * allowed, self.doubt)
+        return is_tolerable(*found.evidence(found.named), allowed, self.doubt)
 
 
 def _tuned_at(asked: tuple[int, ...], heard: Heard, costs: ExitCosts, wanted: _Promises) -> TunedExits:
@@ -130,13 +126,10 @@ def _tuned_at(asked: tuple[int, ...], heard: Heard, costs: ExitCosts, wanted: _P
 
 def _climbed(heard: Heard, leaving: Sequence[float], agreement: float) -> Iterator[Thresholds]:
     """Thresholds on the way up. The climb takes the ranks of error scores: most lie close to 0."""
-    smallest = max(float(heard.weights.min()), 1e-9)
-    repeats = np.clip(np.rint(heard.weights / smallest), 1, MOST_REPEATS).astype(np.intp)
-    errors = np.repeat(heard.errors, repeats, axis=1)
-    levels = np.sort(errors, axis=1)
+    levels = np.sort(heard.errors, axis=1)
     count = levels.shape[1]
-    ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(levels, errors, strict=True)])
-    record = Record.of(ranks, np.repeat(heard.right, repeats, axis=1), leaving)
+    ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(levels, heard.errors, strict=True)])
+    record = Record.of(ranks, heard.right, leaving)
     for step in finely(climb(record, agreement)):
         shares = np.ceil(step * count - 1e-9).astype(np.intp).tolist()
         yield np.array([_level(line, at) if at else 0.0 for line, at in zip(levels, shares, strict=True)])
@@ -148,7 +141,7 @@ def _raised(best: Thresholds, heard: Heard, leaving: Sequence[float], wanted: _P
     quarter = max(levels.shape[1] // STEPS, 4) // 4
 
     def cost(thresholds: Thresholds) -> float:
-        return float(heard.weights @ latency[heard.chain(thresholds).place])
+        return float(latency[heard.chain(thresholds).place].sum())
 
     while True:
         tried = [_with(best, exit_, levels[exit_], by * quarter) for exit_ in range(len(best)) for by in LEAPS]
@@ -171,22 +164,17 @@ def _level(levels: NDArray[np.float32], at: int) -> float:
 
 
 def _effect(asked: tuple[int, ...], thresholds: NDArray[np.float64], heard: Heard, costs: ExitCosts) -> TunedExits:
-    found = heard.at(asked).chain(thresholds)
-    weights = heard.weights.astype(np.float64) / max(float(heard.weights.sum(dtype=np.float64)), 1e-9)
-    share = np.bincount(found.place, weights, len(asked) + 1)
-    cost = float(share @ costs.leaving(asked)) if len(weights) else costs.leaving(asked)[-1]
-    answered, named = found.place < len(asked), heard.named
+    some = heard.at(asked)
+    found = some.chain(thresholds)
+    judged, inputs = some.judged(found), len(found.place)
+    share = np.bincount(found.place, minlength=len(asked) + 1) / max(inputs, 1)
+    cost = float(share @ costs.leaving(asked)) if inputs else costs.leaving(asked)[-1]
     by_exit = dict(zip(asked, zip(thresholds.tolist(), share.tolist(), strict=False), strict=False))
     pairs = [by_exit.get(exit_, (0.0, 0.0)) for exit_ in range(len(costs.until))]
     return TunedExits(
         thresholds=tuple(threshold for threshold, _ in pairs),
         hit_rates=tuple(rate for _, rate in pairs),
-        agreement=1 - _share(weights, found.wrong, answered),
-        lost=_share(weights, found.wrong, named),
+        agreement=1 - judged.share(judged.answered),
+        lost=judged.share(judged.named),
         speedup=costs.whole / cost,
     )
-
-
-def _share(weights: NDArray[np.floating], what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
-    whole = float(weights[among].sum())
-    return float(weights[what & among].sum()) / whole if whole else 0.0

@@ -17,6 +17,9 @@ MOST_LABELS = 65536
 BELOW = 0.6
 """Where ``unknown`` is said and the shares speak for a name, they are as sure of it as such looks are on average: this
 share of the least confidence. Looks are pooled, and several that are nearly sure of a name would give it."""
+ABOVE = 2 / 3
+"""Where a name is said, the shares are as sure of it as such looks are on average: this part of the way from the least
+confidence to 1. A name that is only just said is lost in the pool of an object of which a part is seen."""
 NEARLY = 0.08
 """A name that is so much surer, or less sure, than the least confidence is taken to be the other word with a
 probability of .27: the end's confidence is not exact. A quarter of this, and more than twice, taught exits less."""
@@ -96,9 +99,10 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         mine = shares[rows, words]
         shares[rows, words] = 0
         others = shares.max(axis=1)
-        to_least = (self.least_confidence - mine) / np.maximum(1 - mine, 1e-6)
+        sure = self.least_confidence + ABOVE * (1 - self.least_confidence)
+        to_sure = (sure - mine) / np.maximum(1 - mine, 1e-6)
         apart = (others - mine + APART) / np.maximum(1 + others - mine, 1e-6)
-        taken = np.fmin(np.maximum(np.maximum(to_least, apart), 0), 1)
+        taken = np.fmin(np.maximum(np.maximum(to_sure, apart), 0), 1)
         shares *= (1 - taken)[:, None]
         shares[rows, words] = np.maximum(mine + taken * (1 - mine), np.float32(self.least_confidence))
         return shares

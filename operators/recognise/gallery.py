@@ -58,6 +58,8 @@ class Gallery:
 class GalleryRecogniser(Recogniser):
     """Gives each region the name of an enrolled identity or ``unknown``."""
 
+    names_by_look = True
+
     def __init__(
         self,
         engine: Inference,

@@ -88,6 +88,9 @@ class Recogniser(ABC):
     def _numbers(self) -> Mapping[str, int]:
         return {name: number for number, name in enumerate(self.names)}
 
+    names_by_look = False
+    """Whether each look names its object or says ``unknown``; else only the pool of an object's looks does."""
+
     @property
     @abstractmethod
     def least_share(self) -> float:

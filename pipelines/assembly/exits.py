@@ -26,6 +26,7 @@ from serving.variants.variant import parse
 
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
+    from cache_adapt.learned.pooled import PoolRule
     from cache_adapt.learned.specs import ExitCut
     from operators.recognise.exits.heard_exits import HeardExits
 
@@ -44,6 +45,8 @@ class NodeExitParts:
     identity: str
     """Digest of what the exits are trained on."""
     cut: CutOracle
+    rule: PoolRule | None
+    """How the node's looks are pooled; None: each is answered by itself."""
 
     def stream(self, stream: str) -> SpecialisedStream:
         """The state of a stream that may come to have exits of its own."""
@@ -62,7 +65,8 @@ class NodeExitParts:
         # Brings what exits are made of: not before they are wanted.
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 
-        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
+        maker = self.learning.maker()
+        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, maker, self.rule)
         return HeardExits(request, self.cut, there)
 
     @cached_property
@@ -71,8 +75,10 @@ class NodeExitParts:
         return NodeWords.of(card, recogniser.names, recogniser.least_share)
 
 
-def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:
-    """The networks of a node, with the exits that its oracle may have."""
+def with_exits(
+    spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits, rule: PoolRule | None
+) -> ChainNetworks:
+    """The networks of a node, with the exits that its oracle may have; ``rule``: how its looks are pooled."""
     oracle, learning = networks.recogniser.roles.oracle, audits.learning
     if len(networks.recogniser.names) < 2:  # there is nothing to tell apart
         return networks
@@ -80,14 +86,14 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
         return networks
     makes = makes_caches(spec)
     if isinstance(environment.engine, RemoteReference):
-        return _lent(spec, networks, environment, audits, environment.engine)
+        return _lent(spec, networks, environment, audits, environment.engine, rule)
     entry = learning.catalogue.find(parse(oracle).model)
     there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
     if not (specializes(spec) or makes or there):
         return networks
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
-    parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, rule)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)
@@ -99,6 +105,7 @@ def _lent(
     environment: Environment,
     audits: Audits,
     reference: RemoteReference,
+    rule: PoolRule | None,
 ) -> ChainNetworks:
     """The same for an oracle on another machine: exits sit on a network of this one, if the node lists one."""
     learning, makes, card = audits.learning, makes_caches(spec), environment.engine.card
@@ -108,7 +115,7 @@ def _lent(
     lender = Lender(found.model, partial(_lent_places, found.entry), weights(found.entry).stat().st_size)
     cut = LentCuts(reference, lender, audits.budget, networks.crossings)
     identity = lent_identity(card(found.model), card(reference.model))
-    parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut, rule)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject("")), makes) if makes else None
     special = SpecialisedExits(cut, parts.stream) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)

@@ -71,8 +71,8 @@ def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> O
     late = LateLooks(recogniser, environment.clock) if recogniser.roles.oracle in spec.endpoints else None
     crossings = Crossings(audits.budget.share, elsewhere) if elsewhere else None
     networks = ChainNetworks(recogniser, costs, variants, crossings=crossings, late=late)
-    networks = with_exits(spec, networks, environment, audits)
     objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
+    networks = with_exits(spec, networks, environment, audits, None if objects is None else objects.pool_rule)
     if not variants and objects is None and networks.cut is None:
         return recogniser
     terms = ChainTerms(audits.rule, audits.budget, Listeners(audits.changed, environment.observer))

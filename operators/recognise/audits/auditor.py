@@ -8,6 +8,7 @@ from functools import partial
 
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
+from cache_adapt.learned.pooled import ShownLooks
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
 from operators.recognise.audits.comparing import AuditOutcome
@@ -17,7 +18,7 @@ from operators.recognise.audits.trial import Trial
 from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
-from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.objects import Objects, shown
 from operators.recognise.objects.pool import Look
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
@@ -61,6 +62,10 @@ class Auditor:
     def most_looks(self) -> int:
         """The most looks that an object has, once it is drawn."""
         return 1 if self._objects is None else LOOK_RULE.most_looks
+
+    def shown(self, frame: Frame, regions: Sequence[Region]) -> ShownLooks:
+        """What looks are made at."""
+        return shown(frame, regions, self._objects)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.fit import MOST_ROWS
+from cache_adapt.learned.heard import HeardLooks
+from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SavedExits
-from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
+from operators.recognise.exits.tapped import KEPT, AnswersHeard, TappedLooks
 from operators.recognise.exits.tuning import ExitChoice, chosen
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitSet
@@ -41,6 +44,9 @@ LEARNT_MORE, LISTENED, HARDLY_LESS = 1.5, 0.25, 0.8
 """While exits answer, only audits tell of what they answer: too little to judge others by. So where newer ones have
 learnt from so many times as many samples, all looks run on, until these were heard at so many looks, as a share of the
 samples. They are taken where they spare so much of what those in use spare: those were judged by less."""
+LAST_S = 120.0
+"""Those that will not be followed by others, as they have learnt from all samples that are taken, are listened to for
+so many seconds of the stream where that is longer: the more is heard of exits, the more they may answer."""
 
 
 class ExitWords(NamedTuple):
@@ -91,6 +97,8 @@ class ExitsRequest:
     agreement: float
     """The audit's demand."""
     elsewhere: Elsewhere
+    rule: PoolRule | None = None
+    """How the looks of the node are pooled; None: each is answered by itself."""
 
     def spec(self, cuts: Sequence[ExitCut]) -> ExitsSpec:
         """Exits at these cuts."""
@@ -114,8 +122,10 @@ class HeardExits:
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
-        self._listened = 0
-        """The samples of the newest exits for which all looks ran on."""
+        self._began: tuple[str, float] | None = None
+        """The first stream that the newest were heard at, and its media time then."""
+        self._heard_s = 0.0
+        """Media time since then."""
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
         """The result of the last tuning, until it is used; None: nothing pays."""
@@ -158,11 +168,11 @@ class HeardExits:
         """Take looks that ran on: as samples for the maker, and as what the newest exits are tuned on."""
         self.asks = True
         subject = self.request.subject
-        samples = self._spec.layout.packed(looks.taps, looks.shares, looks.weights)
-        self.request.elsewhere.offer(subject, looks.stream, looks.words.tolist(), samples)
-        if self.artefact is not None:
-            found = [each.words(looks.taps[self._place(each.tensor)]) for each in self.artefact.exits]
-            self._heard.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)
+        rows = looks.rows
+        samples = self._spec.layout.packed(rows.taps, rows.shares, rows.weights)
+        self.request.elsewhere.offer(subject, looks.stream, rows.words.tolist(), samples)
+        if self.artefact is not None and looks.drawn.any():
+            self._hear(self.artefact, looks)
 
     @property
     def tuning_is_due(self) -> bool:
@@ -177,23 +187,20 @@ class HeardExits:
 
     def listens(self, used: ExitsInUse | None) -> bool:
         """Whether all looks are to run on for a while, so that the newest exits are heard at them too."""
-        return used is not None and self._have_learnt_more(max(used.samples, self._listened))
+        return used is not None and self._have_learnt_more(used.samples) and not self._is_known(self._heard.taken)
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
         self._due = self._heard.taken + self._heard.taken // 2
         assert self.artefact is not None
-        looks = self._heard.now
-        if len(looks) >= self._enough:
-            self._listened = self.artefact.card.samples
-        work = partial(chosen, self.artefact, looks, self._spec, words, self.cut.seconds)
+        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.seconds, self.request.rule)
         self._work = asyncio.create_task(self._tune(self.artefact, work))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether those in use give way to exits as they were tuned."""
         if used is None or choice.spared >= LEAST_FACTOR * used.spared + LEAST_GAIN:
             return True
-        is_known = self._have_learnt_more(used.samples) and choice.looks >= self._enough
+        is_known = self._have_learnt_more(used.samples) and self._is_known(choice.looks)
         return is_known and choice.spared >= HARDLY_LESS * used.spared
 
     def used(self, choice: ExitChoice, number: int) -> ExitsInUse:
@@ -207,6 +214,7 @@ class HeardExits:
     def forget_heard(self) -> None:
         """Begin to hear anew."""
         self._heard, self._due, self.found = AnswersHeard(), FIRST_TUNING, None
+        self._began, self._heard_s = None, 0.0
 
     def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
         """Go on with exits that were saved; returns those that were in use for these words."""
@@ -241,11 +249,25 @@ class HeardExits:
         self.artefact, self.data = artefact, artefact.to_bytes()
         self.forget_heard()
 
-    @property
-    def _enough(self) -> int:
-        """Looks at which the newest exits are to be heard before they are judged."""
+    def _hear(self, artefact: ExitArtefact, looks: TappedLooks) -> None:
+        """Hear exits at the looks at objects of which no look is missing; tune them once enough were heard."""
+        drawn, rule, was_known = looks.drawn, self.request.rule, self._is_known(self._heard.taken)
+        rows = looks.rows.of(drawn).at([self._place(each.tensor) for each in artefact.exits])
+        by_look = rule is not None and rule.by_look
+        self._heard.add(HeardLooks.of(artefact.exits, rows, looks.shown.at(np.flatnonzero(drawn)), by_look))
+        stream, began_s = self._began = self._began or (looks.stream, looks.media_time_s)
+        if stream == looks.stream:
+            self._heard_s = looks.media_time_s - began_s
+        if not was_known and self._is_known(self._heard.taken):
+            self._due = min(self._due, self._heard.taken)
+
+    def _is_known(self, looks: int) -> bool:
+        """Whether the newest exits were heard at so many looks that others can be left for them."""
         assert self.artefact is not None
-        return max(FIRST_TUNING, round(LISTENED * self.artefact.card.samples))
+        samples = self.artefact.card.samples
+        is_last = samples >= MOST_ROWS
+        long_enough = not is_last or looks >= KEPT or self._heard_s >= LAST_S
+        return long_enough and looks >= max(FIRST_TUNING, LISTENED * samples)
 
     def _have_learnt_more(self, samples: int) -> bool:
         return self.artefact is not None and self.artefact.card.samples >= LEARNT_MORE * samples

@@ -57,12 +57,12 @@ class LentLooks:
                 failed, reason = looks.at(np.flatnonzero(asked)).regions, f"another answers, proven or not: {error}"
                 not_looked = NotLooked(failed=[*failed], reason=reason, error=error)
         mine = looks.at(np.flatnonzero(now))
-        answers = await self._exits.answers(plan, mine.found)
+        answers = await self._exits.answers(mine.plan, mine.found)
         give(mine.regions, answers)
         if drawn.any():
             self._send(looks.at(np.flatnonzero(drawn)))
         if mine.regions:
-            self._exits.heard(stream, frame, mine.regions, plan, answers)
+            self._exits.heard(stream, frame, mine.regions, mine.plan, answers)
         if self._late is not None and asked.any():
             not_looked = await self._asked_late(self._late, looks.at(np.flatnonzero(asked)), call)
         return not_looked
@@ -131,7 +131,8 @@ class _LentResult:
 
     def at(self, rows: NDArray[np.intp]) -> _LentResult:
         """Some of them."""
-        return replace(self, regions=[self.regions[row] for row in rows.tolist()], found=self.found.at(rows))
+        regions = [self.regions[row] for row in rows.tolist()]
+        return replace(self, regions=regions, plan=self.plan.at(rows), found=self.found.at(rows))
 
 
 def _ended(found: ExitResult, rows: NDArray[np.intp], scores: Array) -> ExitResult:

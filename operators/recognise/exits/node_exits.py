@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.learned.rows import ExitRows
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
@@ -49,6 +50,10 @@ class LookPlan:
     """Whether an object that is new may be drawn."""
     late: bool = False
     """Whether the answers are out before the end's are there."""
+
+    def at(self, rows: NDArray[np.intp]) -> LookPlan:
+        """For some of the looks, once they have gone through."""
+        return replace(self, drawn=self.drawn[rows])
 
 
 @dataclass(frozen=True)
@@ -245,7 +250,7 @@ class NodeExits:
             return
         waiting = self._waiting.setdefault(stream.name, [])
         waiting.append(self._tapped(stream, ended, plan, taps))
-        if sum(len(each.words) for each in waiting) >= TOGETHER:
+        if sum(len(each.rows) for each in waiting) >= TOGETHER:
             looks = joined(self._waiting.pop(stream.name))
             for mine in wanting:
                 mine.took(looks)
@@ -253,17 +258,16 @@ class NodeExits:
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
-        """A look that exits would have answered is there for all that were not drawn."""
+        """As a sample, a look that exits would have answered is there for all that were not drawn."""
         weights = np.ones(len(ended.rows), np.float32)
         if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
             weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
-        whom = [str(each.id if each.track_id is None else each.track_id) for each in ended.regions]
-        seq = [f"{ended.frame.seq}/" if each.track_id is None else "" for each in ended.regions]
-        objects = [f"{ended.frame.run}/{at}{who}" for at, who in zip(seq, whom, strict=True)]
         words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
         shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
-        return TappedLooks(stream.name, taps, words, shares, weights, objects)
+        rows = ExitRows(taps, shares, words, weights)
+        shown = self._auditor.shown(ended.frame, ended.regions)
+        return TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
 
 
 @dataclass(frozen=True)

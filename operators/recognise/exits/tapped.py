@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cache_adapt.learned.heard import HeardLooks
+from cache_adapt.learned.pooled import ShownLooks
+from cache_adapt.learned.rows import ExitRows
 
 KEPT = 2400
 """Looks whose answers are kept: the newest."""
@@ -16,57 +19,42 @@ KEPT = 2400
 
 @dataclass(frozen=True)
 class TappedLooks:
-    """N looks of one stream."""
+    """N looks of one stream, oldest first."""
 
     stream: str
-    taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values."""
-    words: NDArray[np.intp]
-    """N: the word that the end has given each, 0…L; L: ``unknown``."""
-    shares: NDArray[np.float32]
-    """N × L: the end's probabilities."""
-    weights: NDArray[np.float32]
-    """N: of so many looks each is a fair sample."""
-    objects: Sequence[str]
-    """N: whom each shows; looks at one object are alike."""
+    media_time_s: float
+    """That of the newest."""
+    rows: ExitRows
+    """A weight is of so many looks each is a fair sample."""
+    drawn: NDArray[np.bool_]
+    """N: whether all looks at the object run on. Such objects are a fair sample of all, and nothing is missing."""
+    shown: ShownLooks
 
 
 def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
     """Looks of several frames of one stream, one after the other."""
     if len(looks) == 1:
         return looks[0]
-    taps = [np.concatenate(each) for each in zip(*(few.taps for few in looks), strict=True)]
-    words, shares, weights = (
-        np.concatenate([getattr(few, part) for few in looks]) for part in ("words", "shares", "weights")
-    )
-    return TappedLooks(looks[0].stream, taps, words, shares, weights, [each for few in looks for each in few.objects])
-
-
-class HeardLook(NamedTuple):
-    """The would-be answers of R exits to one look, and the end's."""
-
-    errors: NDArray[np.float32]
-    said: NDArray[np.intp]
-    word: int
-    """The end's."""
-    weight: float
-    whom: str
+    rows, drawn = ExitRows.joined([few.rows for few in looks]), np.concatenate([few.drawn for few in looks])
+    shown = ShownLooks.joined([few.shown for few in looks])
+    return TappedLooks(looks[0].stream, looks[-1].media_time_s, rows, drawn, shown)
 
 
 class AnswersHeard:
     """The newest looks of which one set of exits was heard."""
 
     def __init__(self) -> None:
-        self._looks: deque[HeardLook] = deque(maxlen=KEPT)
-        self.taken = 0
+        self._looks: deque[HeardLooks] = deque()
+        self._kept = self.taken = 0
 
-    def add(self, errors: NDArray[np.float32], said: NDArray[np.intp], looks: TappedLooks) -> None:
-        """Take looks: R × N error scores and words of the exits."""
-        ends = zip(looks.words.tolist(), looks.weights.tolist(), looks.objects, strict=True)
-        self._looks.extend(HeardLook(errors[:, row], said[:, row], *end) for row, end in enumerate(ends))
+    def add(self, looks: HeardLooks) -> None:
+        self._looks.append(looks)
+        self._kept += len(looks.words)
         self.taken += len(looks.words)
+        while self._kept - len(self._looks[0].words) >= KEPT:
+            self._kept -= len(self._looks.popleft().words)
 
     @property
-    def now(self) -> Sequence[HeardLook]:
-        """Those that are kept at present, oldest first."""
-        return tuple(self._looks)
+    def now(self) -> HeardLooks:
+        """Those that are kept at present, oldest first; there are some."""
+        return HeardLooks.joined(self._looks).at(slice(-KEPT, None))

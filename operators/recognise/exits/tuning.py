@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.heard import Heard, numbered
+from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from operators.recognise.exits import expected
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.tapped import HeardLook
 from specialization.rates import Rates, rates_of
 
 WORTH = 0.02
@@ -60,21 +60,15 @@ def answers_of(words: Collection[int] | None, unknown: int) -> NDArray[np.bool_]
 
 def chosen(
     artefact: ExitArtefact,
-    looks: Sequence[HeardLook],
+    looks: HeardLooks,
     spec: ExitsSpec,
     words: Collection[int] | None,
     seconds: LookSeconds,
+    rule: PoolRule | None = None,
 ) -> ExitChoice | None:
-    """The best exits of an artefact by these looks; None where none pay."""
-    unknown = artefact.card.vocabulary.unknown
-    heard = Heard(
-        np.stack([each.errors for each in looks], axis=1),
-        np.stack([each.said for each in looks], axis=1),
-        np.array([each.word for each in looks], np.intp),
-        np.array([each.weight for each in looks], np.float32),
-        unknown,
-        numbered(each.whom for each in looks),
-    ).only(answers_of(words, unknown))
+    """The best exits of an artefact by these looks, which are pooled by a rule; None where none pay."""
+    vocabulary = artefact.card.vocabulary
+    heard = Heard.of(looks, vocabulary, rule).only(answers_of(words, vocabulary.unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
     costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], seconds.through, CUT_S, LOOKUP_S)
     if seconds.beyond:
@@ -84,9 +78,12 @@ def chosen(
     if spared < WORTH:
         return None
     leaves = heard.chain(np.array(found.thresholds))
-    dominant = np.ones(len(looks), np.bool_) if words is None else np.isin(heard.words, list(words))
-    rates = _hedged(rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, heard.weights), ~dominant)
-    return ExitChoice(found.thresholds, None if words is None else tuple(words), spared, rates, len(looks))
+    count = len(heard.words)
+    dominant = np.ones(count, np.bool_) if words is None else np.isin(heard.words, list(words))
+    rates = rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, np.ones(count))
+    return ExitChoice(
+        found.thresholds, None if words is None else tuple(words), spared, _hedged(rates, ~dominant), count
+    )
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
+import numpy as np
 
+from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
 from operators.recognise.objects.pool import Belief, Look, Pool
 from operators.recognise.objects.run_objects import RunObjects
+from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute, Provenance
 
@@ -110,6 +113,12 @@ class Objects:
         """How many words a look may say, 2 or more."""
         return max(2, len(self._recogniser.labels(self._recogniser.roles.oracle)))
 
+    @property
+    def pool_rule(self) -> PoolRule | None:
+        """The same for many objects at once; None: an object has no one answer."""
+        rule = self._rule
+        return PoolRule(self.words, rule.correlation, rule.border_strength, self._recogniser.names_by_look)
+
     def new_pool(self, whole: bool) -> Pool:
         """A pool for looks at one object, by the node's rule; else at a part of it."""
         return Pool(self.words, self._rule.correlation, 1.0 if whole else self._rule.border_strength)
@@ -149,6 +158,16 @@ class Objects:
             self.answer_of(known.belief), provenance="track", looks=known.pool.looks
         )
         return msgspec.structs.replace(known.published, looked=looked)
+
+
+def shown(frame: Frame, regions: Sequence[Region], objects: Objects | None) -> ShownLooks:
+    """What looks are made at; ``objects``: how they are pooled. Without a track no object is seen twice."""
+    tracks = [f"{frame.seq}/{each.id}" if each.track_id is None else str(each.track_id) for each in regions]
+    names = [f"{frame.stream}/{frame.run}/{track}" for track in tracks]
+    if objects is None:
+        return ShownLooks.of(names)
+    weights = np.array([objects.weight(frame, each) for each in regions], np.float32)
+    return ShownLooks(names, weights, np.array([not cut_off(each.box) for each in regions], np.bool_))
 
 
 def _is_due(objects: RunOfObjects, track: int, region: Region) -> bool:

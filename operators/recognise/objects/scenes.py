@@ -37,6 +37,11 @@ class Scenes(Objects):
             await in_thread(lambda: scene.see(thumbnail(frame.pixels)))
         return scene.number
 
+    @property
+    def pool_rule(self) -> None:
+        """A scene's answer is that of its latest looks: it has several."""
+        return None
+
     def begin(self, stream: str) -> Scene:
         found = self._scenes[stream] = Scene(self.words, self._scene_rule)
         return found

@@ -12,7 +12,7 @@ from cache_adapt.exits.certify import upper_bound
 from cache_adapt.exits.ramps import BUDGET
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard, numbered
+from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.tune import TunedExits, tuned
@@ -67,7 +67,7 @@ class LearntExits:
     wrong: Promise
     """Share of the answers that are not the end's."""
     lost: Promise
-    """Share of the looks that the end named which get another answer."""
+    """Share of what the end named that gets another answer."""
     judged: int
     """Looks on which this was found."""
 
@@ -128,7 +128,9 @@ class _Judged:
 
     def heard(self, places: Sequence[int]) -> Heard:
         some = [self.exits[place] for place in places]
-        return Heard.of(some, self.rows.at(places), numbered(self.rows.objects))
+        rule = self.rows.rule
+        looks = HeardLooks.of(some, self.rows.at(places), self.rows.shown, rule is not None and rule.by_look)
+        return Heard.of(looks, some[0].vocabulary, rule)
 
     def tuned(self, places: Sequence[int]) -> TunedExits:
         costs = self.costs.of(places, [self.lookups_s[place] for place in places])
@@ -136,10 +138,9 @@ class _Judged:
 
     def promises(self, places: Sequence[int], found: TunedExits) -> tuple[Promise, Promise]:
         """Wrong answers, and names lost."""
-        heard, thresholds = self.heard(places), np.array(found.thresholds)
-        answers = heard.chain(thresholds)
-        wrong = upper_bound(*heard.evidence(answers.wrong, answers.place < len(thresholds)))
-        lost = upper_bound(*heard.evidence(answers.wrong, heard.named))
+        heard = self.heard(places)
+        judged = heard.judged(heard.chain(np.array(found.thresholds)))
+        wrong, lost = (upper_bound(*judged.evidence(among)) for among in (judged.answered, judged.named))
         return Promise(1 - found.agreement, wrong), Promise(found.lost, lost)
 
 

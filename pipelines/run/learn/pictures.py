@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cache_adapt.learned.pooled import ShownLooks
 from operators.capture.sources.images import is_image, natural_order
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
@@ -58,7 +59,8 @@ async def _look(node: LearnableNode, engine: Inference, pictures: Sequence[Image
     batch, _ = await prepared(node.entry.card.input, pictures)
     found = ExitResult.of(await engine.infer(network, batch, BACKGROUND))
     shares = probabilities(node.entry.card, found.scores)
-    taken.add(batch, found, shares, [f"picture {taken.seen + place}" for place in range(len(pictures))])
+    names = [f"picture {taken.seen + place}" for place in range(len(pictures))]
+    taken.add(batch, found, shares, ShownLooks.of(names))
 
 
 def _together(pictures: Iterator[Image]) -> Iterator[list[Image]]:

@@ -11,7 +11,7 @@ from operators.base import Call, Operator, make_ready
 from operators.frames.frame import Frame, Region, make_image
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import Classifier, probabilities
-from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.objects import Objects, shown
 from operators.recognise.whole_frame import WholeFrame
 from pipelines.assembly.engine import engine_of
 from pipelines.assembly.environment import Environment
@@ -114,10 +114,10 @@ class TakesLooks:
     """Operator: looks as the node's own operator does without exits and other networks."""
 
     def __init__(self, node: LearnableNode, recogniser: Classifier, engine: Inference) -> None:
-        self.taken = TakenLooks(node.vocabulary)
         self._node, self._recogniser, self._engine = node, recogniser, engine
         self._network = engine.add_cuts(node.oracle, [cut.tensor for cut in node.cuts])
         self._objects = Objects(recogniser) if node.spec.answer == "track" else None
+        self.taken = TakenLooks(node.vocabulary, None if self._objects is None else self._objects.pool_rule)
 
     async def prepare(self) -> None:
         """Load the cut network; ModelError where it cannot be cut."""
@@ -146,12 +146,6 @@ class TakesLooks:
         batch, _ = await prepared(self._engine.card(oracle).input, crops)
         found = ExitResult.of(await self._engine.infer(self._network, batch, call.urgency))
         shares = probabilities(self._engine.card(oracle), found.scores)
-        self.taken.add(batch, found, shares, [_whom(frame, region) for region in regions])
+        self.taken.add(batch, found, shares, shown(frame, regions, self._objects))
         for region, look in zip(regions, await self._recogniser.said(oracle, found.scores), strict=True):
             region.attributes.append(look)
-
-
-def _whom(frame: Frame, region: Region) -> str:
-    """The object: its track; without one each look is at another."""
-    of = f"{frame.stream} {frame.run}"
-    return f"{of} track {region.track_id}" if region.track_id is not None else f"{of} {frame.seq} {region.id}"

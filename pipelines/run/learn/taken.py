@@ -9,6 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.vocabulary import Shares, Vocabulary
 from serving.common.tensors import Array
@@ -56,8 +57,8 @@ class TakenLook(NamedTuple):
     """By cut."""
     shares: NDArray[np.float32]
     """L: the end's probabilities."""
-    whom: str
-    """The object."""
+    shown: ShownLooks
+    """Of one look."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +71,16 @@ class LookRows:
     """N × L."""
     words: NDArray[np.intp]
     """N: the end's words."""
-    objects: Sequence[str]
-    """N: whom each shows."""
+    shown: ShownLooks
+    rule: PoolRule | None = None
+    """How the looks at one object are pooled; None: each is answered by itself."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     def of(self, rows: NDArray[np.intp]) -> LookRows:
-        objects = [self.objects[row] for row in rows.tolist()]
-        return LookRows([tap[rows] for tap in self.taps], self.shares[rows], self.words[rows], objects)
+        taps = [tap[rows] for tap in self.taps]
+        return LookRows(taps, self.shares[rows], self.words[rows], self.shown.at(rows), self.rule)
 
     def at(self, cuts: Sequence[int]) -> ExitRows:
         """As samples of exits at these cuts, each of the weight 1."""
@@ -88,22 +90,25 @@ class LookRows:
     def parted(self, share: float) -> tuple[LookRows, LookRows]:
         """The first share of them, and the later ones at objects that are not among the first."""
         first = int(len(self) * share)
-        known = set(self.objects[:first])
-        later = [row for row in range(first, len(self)) if self.objects[row] not in known]
+        objects = self.shown.objects
+        known = set(objects[:first])
+        later = [row for row in range(first, len(self)) if objects[row] not in known]
         return self.of(np.arange(first)), self.of(np.array(later, np.intp))
 
 
 class TakenLooks:
     """Collects the looks of a node."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, rule: PoolRule | None = None) -> None:
+        """``rule``: see ``LookRows``."""
+        self._vocabulary, self._rule = vocabulary, rule
         self._looks, self._items = Thinned[TakenLook](MOST_LOOKS), Thinned[Array](MOST_ITEMS)
 
-    def add(self, batch: Array, found: ExitResult, shares: Shares, objects: Sequence[str]) -> None:
+    def add(self, batch: Array, found: ExitResult, shares: Shares, shown: ShownLooks) -> None:
         taps = [tap.astype(np.float16) for tap in found.taps]
-        for row, whom in enumerate(objects):
-            self._looks.add(TakenLook([tap[row] for tap in taps], shares[row], whom))
+        for row in range(len(batch)):
+            look = TakenLook([tap[row] for tap in taps], shares[row], shown.at(slice(row, row + 1)))
+            self._looks.add(look)
             self._items.add(batch[row])
 
     @property
@@ -122,4 +127,5 @@ class TakenLooks:
         looks = self._looks.things
         shares = np.stack([each.shares for each in looks])
         taps = [np.stack(column) for column in zip(*(each.taps for each in looks), strict=True)]
-        return LookRows(taps, shares, self._vocabulary.of(shares), [each.whom for each in looks])
+        shown = ShownLooks.joined([each.shown for each in looks])
+        return LookRows(taps, shares, self._vocabulary.of(shares), shown, self._rule)

@@ -8,6 +8,8 @@ import numpy as np
 
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
+from cache_adapt.learned.heard import HeardLooks
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
@@ -30,6 +32,12 @@ def samples(count: int = 600, seed: int = 0, noises: Sequence[float] = NOISES, m
     clear = shares @ centres
     taps = [(clear + rng.normal(0, noise / 3, clear.shape)).astype(np.float32) for noise in noises]
     return ExitRows(taps, shares, WORDS.of(shares), np.ones(count, np.float32))
+
+
+def listened(artefact: ExitArtefact, rows: ExitRows, objects: Sequence[str] | None = None) -> HeardLooks:
+    """What exits say of looks at whole objects; None: each is at another."""
+    names = [str(row) for row in range(len(rows))] if objects is None else objects
+    return HeardLooks.of(artefact.exits, rows, ShownLooks.of(names))
 
 
 def exits(count: int = 600, spec: ExitsSpec = SPEC) -> ExitArtefact:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from cache_adapt.learned.heard import CORRELATION, Heard, numbered
-from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, samples
+from cache_adapt.learned.heard import CORRELATION, Heard, HeardLooks, Judged, numbered
+from cache_adapt.learned.pooled import PoolRule
+from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, listened, samples
+
+RULE = PoolRule(words=LABELS + 1, correlation=0.6, part=0.7)
 
 
 def heard(count: int = 400, seed: int = 1) -> Heard:
-    return Heard.of(exits().exits, samples(count, seed))
+    return Heard.of(listened(exits(), samples(count, seed)), WORDS, None)
+
+
+def judged(wrong: Sequence[int], count: int, alike: Sequence[int] | None = None) -> Judged:
+    """So many answers, of which these are wrong; exits have a part in all, and all have names."""
+    every = np.ones(count, np.bool_)
+    return Judged(np.isin(np.arange(count), wrong), every, every, None if alike is None else np.array(alike))
 
 
 def test_an_input_leaves_at_the_first_exit_that_is_sure():
@@ -49,28 +58,57 @@ def test_no_exits_answer_nothing():
     assert heard().at(()).chain(np.zeros(0)).place.tolist() == [0] * 400
 
 
-def test_unequal_weights_are_less_evidence():
-    known = heard(100)
-    wrong, all_ = np.arange(100) < 10, np.ones(100, np.bool_)
-    assert known.evidence(wrong, all_) == pytest.approx((10, 100))
-    weights = np.where(wrong, 20, 1).astype(np.float32)
-    successes, trials = replace(known, weights=weights).evidence(wrong, all_)
-    assert trials == pytest.approx(290**2 / (10 * 400 + 90))
-    assert successes / trials == pytest.approx(200 / 290)
-    assert known.evidence(wrong, ~all_) == (0.0, 0.0)
+def test_as_many_answers_as_there_are_tell_of_those_that_are_wrong():
+    found = judged(range(10), 100)
+    assert found.evidence(found.answered) == pytest.approx((10, 100))
+    assert found.evidence(~found.answered) == (0.0, 0.0)
+    assert (found.share(found.answered), found.share(~found.answered)) == (0.1, 0.0)
 
 
 @pytest.mark.parametrize(("looks", "effect"), [(1, 1), (4, 1 + 3 * CORRELATION), (100, 1 + 99 * CORRELATION)])
-def test_looks_at_one_object_are_less_evidence(looks: int, effect: float):
-    known = replace(heard(100), objects=np.arange(100) // looks)
-    wrong, all_ = np.arange(100) < 10, np.ones(100, np.bool_)
-    assert known.evidence(wrong, all_) == pytest.approx((10 / effect, 100 / effect))
+def test_answers_for_one_object_are_less_evidence(looks: int, effect: float):
+    found = judged(range(10), 100, np.arange(100) // looks)
+    assert found.evidence(found.answered) == pytest.approx((10 / effect, 100 / effect))
 
 
-def test_only_objects_among_the_rows_that_count_are_alike():
-    known = replace(heard(100), objects=np.arange(100) // 4)
+def test_only_objects_among_the_answers_that_count_are_alike():
     first_looks = np.arange(100) % 4 == 0
-    assert known.evidence(first_looks, first_looks) == pytest.approx((25, 25))
+    found = judged(range(0, 100, 4), 100, np.arange(100) // 4)
+    assert found.evidence(first_looks) == pytest.approx((25, 25))
+
+
+def test_without_pools_each_look_is_an_answer():
+    known = heard()
+    answers = known.chain(np.array([0.1, 0.3]))
+    found = known.judged(answers)
+    assert found.wrong.tolist() == (~answers.right).tolist()
+    assert found.answered.tolist() == (answers.place < 2).tolist()
+    assert found.named.tolist() == (known.words != LABELS).tolist()
+
+
+def test_with_pools_each_object_is_an_answer():
+    rows, names = samples(400, 1), [str(row // 4) for row in range(400)]
+    known = Heard.of(listened(exits(), rows, names), WORDS, RULE)
+    answers = known.chain(np.array([0.1, 0.3]))
+    found = known.judged(answers)
+    assert len(found.wrong) == len(found.answered) == len(found.named) == 100
+    assert found.alike is None
+    assert found.answered.tolist() == (answers.place < 2).reshape(100, 4).any(axis=1).tolist()
+    silent = known.judged(known.chain(np.zeros(2)))
+    assert not silent.wrong.any()
+    assert not silent.answered.any()
+    assert not found.wrong[~found.answered].any(), "what no exit has looked at is as the end says"
+
+
+def test_looks_by_the_same_exits_are_joined_in_their_order_and_parted_again():
+    rows = samples(60, 1)
+    whole = listened(exits(), rows)
+    parts = [listened(exits(), rows.of(slice(0, 20))), listened(exits(), rows.of(slice(20, 60)))]
+    found = HeardLooks.joined(parts)
+    for one, other in zip((*found[:3], *found.pooled), (*whole[:3], *whole.pooled), strict=True):
+        assert np.allclose(one, other)
+    assert found.at(slice(-40, None)).words.tolist() == parts[1].words.tolist()
+    assert found.at(slice(0, 2)).shown.objects == ["0", "1"]
 
 
 def test_objects_are_numbered_as_they_come():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cache_adapt.learned.vocabulary import BELOW, Vocabulary
+from cache_adapt.learned.vocabulary import ABOVE, BELOW, Vocabulary
 
 NUMBERS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
@@ -56,16 +56,21 @@ def test_a_look_leans_to_a_name_by_how_nearly_it_was_given():
     assert found[3, words.unknown] == 1, "what is nothing with a name leans to none"
 
 
-def test_probabilities_that_say_the_word_stay_as_they_are():
+def test_probabilities_that_say_the_word_as_surely_as_looks_do_stay_as_they_are():
     words = Vocabulary(3, 0.6)
-    shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]], np.float32)
+    shares = np.array([[0.9, 0.06, 0.04], [0.5, 0.4, 0.1]], np.float32)
     np.testing.assert_allclose(words.adjusted(shares, words.of(shares)), shares, atol=1e-6)
 
 
-def test_a_name_that_is_said_has_the_least_confidence_and_is_above_all_others():
-    (found,) = Vocabulary(3, 0.6).adjusted(np.array([[0.5, 0.3, 0.2]], np.float32), np.array([1]))
-    assert found[1] == pytest.approx(0.6)
-    assert found[0] / found[2] == pytest.approx(0.5 / 0.2)
+@pytest.mark.parametrize("shares", [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1]])
+def test_a_name_that_is_said_is_as_sure_as_such_looks_are_on_average(shares):
+    (found,) = Vocabulary(3, 0.6).adjusted(np.array([shares], np.float32), np.array([1]))
+    assert found[1] == pytest.approx(0.6 + ABOVE * 0.4)
+    assert found[0] / found[2] == pytest.approx(shares[0] / shares[2])
+    assert found.sum() == pytest.approx(1)
+
+
+def test_a_name_that_is_said_is_above_all_others():
     (low,) = Vocabulary(3, 0.1).adjusted(np.array([[0.5, 0.3, 0.2]], np.float32), np.array([1]))
     assert low[1] > low[0] > low[2]
 

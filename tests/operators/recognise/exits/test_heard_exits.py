@@ -12,6 +12,7 @@ import pytest
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
+from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
@@ -19,6 +20,7 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
     HARDLY_LESS,
     IN_VAIN,
+    LAST_S,
     LEAST_FACTOR,
     LEAST_GAIN,
     ExitsRequest,
@@ -38,21 +40,25 @@ ALL = (0, 1, 2, WORDS.unknown)
 
 
 async def heard(
-    there: ExitArtefact | None = None, maker: Maker | None = None, subject: Subject = SUBJECT
+    there: ExitArtefact | None = None,
+    maker: Maker | None = None,
+    subject: Subject = SUBJECT,
+    rule: PoolRule | None = None,
 ) -> HeardExits:
     """What hears exits of an open network."""
     engine = FakeEngine(vehicle=(card_of("vehicle"), lambda _: []))
     engine.costs_s = {"vehicle": 0.01}
     cut = CutOracle(engine, "vehicle", lambda: SPEC.cuts, unlimited())
     await cut.open()
-    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000)), cut, there)
+    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000), rule), cut, there)
 
 
-def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> TappedLooks:
+def looks(
+    count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0), at_s: float = 0.0, stream: str = "cam"
+) -> TappedLooks:
     """Looks at as many objects, of one frame; ``noises``: as with ``samples``."""
-    rows = samples(count, seed, noises)
-    objects = [f"{seed}/{each}" for each in range(count)]
-    return TappedLooks("cam", rows.taps, rows.words, rows.shares, rows.weights, objects)
+    shown = ShownLooks.of([f"{seed}/{each}" for each in range(count)])
+    return TappedLooks(stream, at_s, samples(count, seed, noises), np.ones(count, np.bool_), shown)
 
 
 async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
@@ -67,11 +73,11 @@ async def test_looks_are_offered_as_samples_before_there_are_exits() -> None:
     frame = looks(5)
     known.heard(frame)
     assert known.artefact is None
-    assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
-    rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.words)
-    assert np.allclose(rows.taps[1], frame.taps[1], atol=0.01)
-    assert np.allclose(rows.shares, frame.shares, atol=0.001)
-    assert rows.weights.tolist() == frame.weights.tolist()
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words.tolist()
+    rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.rows.words)
+    assert np.allclose(rows.taps[1], frame.rows.taps[1], atol=0.01)
+    assert np.allclose(rows.shares, frame.rows.shares, atol=0.001)
+    assert rows.weights.tolist() == frame.rows.weights.tolist()
 
 
 async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_when_they_come() -> None:
@@ -129,7 +135,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_ag
         if known.tuning_is_due:
             due.append(number)
             await tuned(known)
-    assert due == [FIRST_TUNING, 72, 108, 162, 243, 364]
+    assert due == [FIRST_TUNING, 72, 108, 150, 225, 337], "at 150 others can be left for them"
 
 
 async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:
@@ -145,18 +151,18 @@ async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below
         cut.tensor for cut, threshold in zip(SPEC.cuts, found.thresholds, strict=True) if threshold
     }
     frame = looks(200, seed=9)
-    said = used.answers(frame.taps, known.cut.cuts)
+    said = used.answers(frame.rows.taps, known.cut.cuts)
     answered = said.place < len(SPEC.cuts)
     assert 0 < answered.sum() < 200
     assert (said.distribution.sum(axis=1) > 0).tolist() == answered.tolist()
-    assert (WORDS.of(said.distribution[answered]) == frame.words[answered]).mean() > 0.8
+    assert (WORDS.of(said.distribution[answered]) == frame.rows.words[answered]).mean() > 0.8
 
 
 async def test_the_first_exit_that_is_sure_answers() -> None:
     known = await heard(exits())
     known.begin()
     both, late = (known.used(ExitChoice(each, None, 0.1), 1) for each in ((0.3, 0.3), (0.0, 0.3)))
-    taps = looks(200, seed=9).taps
+    taps = looks(200, seed=9).rows.taps
     first, second = (each.answers(taps, known.cut.cuts).place for each in (both, late))
     assert set(first.tolist()) == {0, 1, 2}
     assert set(second.tolist()) == {1, 2}
@@ -214,7 +220,9 @@ async def test_exits_that_have_learnt_more_are_listened_to_once_and_taken_though
     known.heard(looks(149))
     await tuned(known)
     assert known.listens(used)
+    assert not known.tuning_is_due
     known.heard(looks(1, seed=2))
+    assert known.tuning_is_due, "they are judged at once"
     await tuned(known)
     assert not known.listens(used), "what is known now is enough"
     assert not known.listens(replace(used, samples=0)), "nor for any other"
@@ -225,6 +233,61 @@ async def test_exits_that_have_learnt_more_are_listened_to_once_and_taken_though
     assert not known.is_better(enough, replace(used, samples=401))
     known._take(exits(900))
     assert known.listens(used), "these have learnt still more"
+
+
+async def test_the_last_exits_are_listened_to_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have learnt from all samples that are taken: none will follow."""
+    monkeypatch.setattr(heard_exits, "MOST_ROWS", 600)
+    known = await heard(exits(600))
+    known.begin()
+    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=300)
+    known.heard(looks(200, at_s=100.0))
+    known.heard(looks(10, seed=2, at_s=9000.0, stream="another"))
+    known.heard(looks(10, seed=3, at_s=100.0 + LAST_S - 0.1))
+    await tuned(known)
+    assert known.listens(used)
+    assert not known.tuning_is_due
+    assert not known.is_better(ExitChoice((0.2, 0.2), None, 0.4, looks=220), used)
+    known.heard(looks(1, seed=4, at_s=100.0 + LAST_S))
+    assert not known.listens(used)
+    assert known.tuning_is_due
+    assert known.is_better(ExitChoice((0.2, 0.2), None, 0.4, looks=221), used)
+
+
+async def test_so_many_looks_as_are_kept_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heard_exits, "MOST_ROWS", 600)
+    monkeypatch.setattr(heard_exits, "KEPT", 300)
+    known = await heard(exits(600))
+    known.begin()
+    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=300)
+    known.heard(looks(299))
+    assert known.listens(used)
+    known.heard(looks(1, seed=2))
+    assert not known.listens(used)
+
+
+async def test_only_objects_of_which_no_look_is_missing_are_heard() -> None:
+    """Where exits answer, the looks of which they are sure have left, but for those at objects that were drawn."""
+    maker = Maker(1000)
+    known = await heard(exits(), maker)
+    known.begin()
+    frame = looks(10)
+    known.heard(replace(frame, drawn=np.arange(10) < 3))
+    assert (known._heard.taken, len(maker.samples[SUBJECT])) == (3, 10)
+    assert known._heard.now.shown.objects == ["1/0", "1/1", "1/2"]
+    known.heard(replace(frame, drawn=np.zeros(10, np.bool_)))
+    assert (known._heard.taken, len(maker.samples[SUBJECT])) == (3, 20)
+
+
+async def test_where_looks_are_pooled_the_answers_of_objects_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = list[PoolRule | None]()
+    monkeypatch.setattr(heard_exits, "chosen", lambda *given: rules.append(given[-1]))
+    rule = PoolRule(WORDS.labels, 0.6, 0.7)
+    for known in (await heard(exits()), await heard(exits(), rule=rule)):
+        known.begin()
+        known.heard(looks(200))
+        await tuned(known)
+    assert rules == [None, rule]
 
 
 async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:

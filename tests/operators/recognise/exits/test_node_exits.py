@@ -181,12 +181,13 @@ async def test_looks_at_one_track_are_looks_at_one_object() -> None:
     crossing = Crossing(["cached"], per_track=True, maker=Maker(first=30))
     await crossing.tracks(COLOURS, 120)
     assert crossing.shared is not None
-    whom = {look.whom for look in crossing.shared.tuned._heard.now}
-    assert whom <= {f"run-1/{track}" for track in range(1, 121)}
+    shown = crossing.shared.tuned._heard.now.shown
+    assert set(shown.objects) <= {f"cam/run-1/{track}" for track in range(1, 121)}
+    assert 0 < shown.weights.min() <= shown.weights.max() <= 1
     looks = Crossing(["cached"], maker=Maker(first=30))
     await looks.passing(COLOURS, 30)
     assert looks.shared is not None
-    assert "run-1/11/3" in {look.whom for look in looks.shared.tuned._heard.now}, "frame and region"
+    assert "cam/run-1/11/3" in looks.shared.tuned._heard.now.shown.objects, "frame and region"
 
 
 async def test_words_that_name_nothing_are_one() -> None:

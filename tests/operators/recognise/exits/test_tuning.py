@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cache_adapt.learned.heard import HeardLooks
 from operators.recognise.exits import expected
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.tapped import AnswersHeard, HeardLook, TappedLooks
 from operators.recognise.exits.tuning import HEDGE, WORTH, ExitChoice, answers_of, chosen
-from tests.cache_adapt.learned.taught import SPEC, exits, samples
+from tests.cache_adapt.learned.taught import SPEC, exits, listened, samples
 
 LOOK_S = 0.01
 UNKNOWN = SPEC.vocabulary.unknown
@@ -18,21 +18,16 @@ ALL = (0, 1, 2, UNKNOWN)
 
 
 @pytest.fixture(scope="module")
-def made() -> tuple[HeardLook, ...]:
+def made() -> HeardLooks:
     """600 looks of which exits were heard that never saw them, each at an object of its own."""
     return heard([str(each) for each in range(600)])
 
 
-def heard(objects: list[str], weight: float = 1.0) -> tuple[HeardLook, ...]:
-    rows, known = samples(600, seed=3), exits()
-    found = [each.words(tap) for each, tap in zip(known.exits, rows.taps, strict=True)]
-    looks = TappedLooks("cam", rows.taps, rows.words, rows.shares, np.full(600, weight, np.float32), objects)
-    answers = AnswersHeard()
-    answers.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)
-    return tuple(answers.now)
+def heard(objects: list[str]) -> HeardLooks:
+    return listened(exits(), samples(600, seed=3), objects)
 
 
-def of(looks: tuple[HeardLook, ...], words: tuple[int, ...] | None, whole_s: float = LOOK_S) -> ExitChoice:
+def of(looks: HeardLooks, words: tuple[int, ...] | None, whole_s: float = LOOK_S) -> ExitChoice:
     found = chosen(exits(), looks, SPEC, words, LookSeconds(whole_s))
     assert found is not None
     return found
@@ -48,14 +43,14 @@ def test_words_are_a_mask_and_none_means_all() -> None:
     assert not mask.any(), "a word that is not there any more"
 
 
-def test_exits_for_all_words_and_for_each_of_them_are_the_same(made: tuple[HeardLook, ...]) -> None:
+def test_exits_for_all_words_and_for_each_of_them_are_the_same(made: HeardLooks) -> None:
     both = of(made, None), of(made, ALL)
     assert both[0].thresholds == both[1].thresholds
     assert (both[0].words, both[1].words) == (None, ALL)
     assert both[0].spared == both[1].spared > WORTH
 
 
-def test_with_fewer_words_less_is_spared_and_other_words_are_not_said(made: tuple[HeardLook, ...]) -> None:
+def test_with_fewer_words_less_is_spared_and_other_words_are_not_said(made: HeardLooks) -> None:
     few, every = of(made, (0, UNKNOWN)), of(made, None)
     assert few.spared < every.spared
     taps = samples(200, seed=9).taps
@@ -71,14 +66,14 @@ def test_an_exit_without_threshold_is_not_asked() -> None:
     assert [(each.tensor, each.threshold) for each in choice.asked(exits())] == [("late", 0.2)]
 
 
-def test_a_look_that_takes_no_longer_than_cuts_and_lookups_is_not_worth_it(made: tuple[HeardLook, ...]) -> None:
+def test_a_look_that_takes_no_longer_than_cuts_and_lookups_is_not_worth_it(made: HeardLooks) -> None:
     spared = [of(made, None, look_s).spared for look_s in (1.0, 0.01, 0.003)]
     assert spared == sorted(spared, reverse=True)
     assert chosen(exits(), made, SPEC, None, LookSeconds(0.001)) is None
 
 
 def test_exits_that_spare_less_than_they_are_worth_are_not_used(
-    made: tuple[HeardLook, ...], monkeypatch: pytest.MonkeyPatch
+    made: HeardLooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared = of(made, None).spared
     monkeypatch.setattr("operators.recognise.exits.tuning.WORTH", spared + 0.001)
@@ -87,18 +82,14 @@ def test_exits_that_spare_less_than_they_are_worth_are_not_used(
     assert chosen(exits(), made, SPEC, None, LookSeconds(LOOK_S)) is not None
 
 
-def test_looks_at_the_same_objects_tell_less_so_that_less_is_answered(made: tuple[HeardLook, ...]) -> None:
+def test_looks_at_the_same_objects_tell_less_so_that_less_is_answered(made: HeardLooks) -> None:
     alike = heard([str(each // 30) for each in range(600)])
     found = chosen(exits(), alike, SPEC, None, LookSeconds(LOOK_S))
     assert found is None or found.spared < of(made, None).spared
 
 
-def test_equal_weights_change_nothing(made: tuple[HeardLook, ...]) -> None:
-    assert of(heard([str(each) for each in range(600)], weight=20.0), None) == of(made, None)
-
-
 def test_rates_are_those_of_the_looks_and_of_other_words_as_far_as_these_were_seen(
-    made: tuple[HeardLook, ...],
+    made: HeardLooks,
 ) -> None:
     rates = of(made, (0, 1)).rates
     assert rates is not None
@@ -110,9 +101,10 @@ def test_rates_are_those_of_the_looks_and_of_other_words_as_far_as_these_were_se
     assert everything.a_out == pytest.approx(expected.RATES.a_out)
 
 
-def test_few_looks_at_other_words_do_not_outweigh_what_is_expected(made: tuple[HeardLook, ...]) -> None:
-    mine = [look for look in made if look.word in (0, UNKNOWN)]
-    others = [look for look in made if look.word not in (0, UNKNOWN)][:1]
-    rates = of((*mine, *others), (0, UNKNOWN)).rates
+def test_few_looks_at_other_words_do_not_outweigh_what_is_expected(made: HeardLooks) -> None:
+    mine = np.isin(made.words, (0, UNKNOWN))
+    kept = sorted([*np.flatnonzero(mine), np.flatnonzero(~mine)[0]])
+    few = HeardLooks.joined([made.at(slice(row, row + 1)) for row in kept])
+    rates = of(few, (0, UNKNOWN)).rates
     assert rates is not None
     assert rates.a_out == pytest.approx((1 + HEDGE * expected.RATES.a_out) / (1 + HEDGE), abs=1 / HEDGE)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.pooled import ShownLooks
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts
 from pipelines.run.learn.taken import LookRows
@@ -20,7 +21,7 @@ NETWORK = LearningNetwork("vehicle", SHA, CUTS, WORDS, NetworkCosts(0.010, (0.00
 def looks(count: int = 2000, seed: int = 1) -> LookRows:
     found = samples(count, seed)
     taps = [tap.astype(np.float16) for tap in found.taps]
-    return LookRows(taps, found.shares, found.words, [f"object {row}" for row in range(count)])
+    return LookRows(taps, found.shares, found.words, ShownLooks.of([f"object {row}" for row in range(count)]))
 
 
 def quick(exit_: LearnedExit) -> float:
@@ -53,7 +54,7 @@ def test_a_few_looks_are_too_few() -> None:
 
 
 def test_one_object_alone_proves_nothing() -> None:
-    rows = replace(looks(), objects=["a"] * 2000)
+    rows = replace(looks(), shown=ShownLooks.of(["a"] * 2000))
     with pytest.raises(NothingLearnt, match="too few"):
         chosen(rows)
 

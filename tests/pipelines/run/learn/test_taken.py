@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.run.learn import taken
 from pipelines.run.learn.taken import LookRows, TakenLooks, Thinned
@@ -18,7 +19,12 @@ def looks(count: int, into: TakenLooks, began: int = 0) -> None:
     numbers = np.arange(began, began + count, dtype=np.float32)[:, None]
     shares = np.tile(np.array([[0.8, 0.2]], np.float32), (count, 1))
     found = ExitResult(shares, np.full(count, 1, np.int32), np.zeros(count, bool), np.zeros((count, 0)), [numbers])
-    into.add(np.tile(numbers, (1, 3)), found, shares, [f"object {number}" for number in numbers[:, 0].astype(int)])
+    into.add(
+        np.tile(numbers, (1, 3)),
+        found,
+        shares,
+        ShownLooks.of([f"object {number}" for number in numbers[:, 0].astype(int)]),
+    )
 
 
 def test_looks_have_taps_words_and_objects() -> None:
@@ -27,7 +33,7 @@ def test_looks_have_taps_words_and_objects() -> None:
     rows = found.rows
     assert [tap.tolist() for tap in rows.taps] == [[[0.0], [1.0], [2.0]]]
     assert rows.words.tolist() == [0, 0, 0]
-    assert rows.objects == ["object 0", "object 1", "object 2"]
+    assert rows.shown.objects == ["object 0", "object 1", "object 2"]
     assert found.items.shape == (3, 3)
     assert rows.at([0]).weights.tolist() == [1, 1, 1]
 
@@ -57,10 +63,10 @@ def rows(*objects: str) -> LookRows:
         [np.arange(count, dtype=np.float16)[:, None]],
         np.zeros((count, 2), np.float32),
         np.zeros(count, np.intp),
-        list(objects),
+        ShownLooks.of(objects),
     )
 
 
 def test_the_second_part_has_no_object_of_the_first() -> None:
     first, second = rows("a", "a", "b", "b", "c", "d").parted(0.5)
-    assert (first.objects, second.objects) == (["a", "a", "b"], ["c", "d"])
+    assert (first.shown.objects, second.shown.objects) == (["a", "a", "b"], ["c", "d"])
