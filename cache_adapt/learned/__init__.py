@@ -2,5 +2,5 @@
 samples of its taps, tuned on what they say of later ones, and kept and sent as one artefact.
 
 Read in this order: ``vocabulary``, ``learned_exit``, ``artefact``,
-``files``, ``rows``, ``specs``, ``fit``, ``heard``, ``tune``, ``job``, ``kind``.
+``files``, ``rows``, ``specs``, ``fit``, ``pooled``, ``heard``, ``tune``, ``job``, ``kind``.
 """

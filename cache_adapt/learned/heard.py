@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.learned_exit import LearnedExit
-from cache_adapt.learned.pooled import PooledAnswers, PoolRule, Pools, SaidLooks, ShownLooks
+from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.vocabulary import Vocabulary, WordNumbers
 
@@ -61,7 +61,7 @@ class Judged:
 
 
 class HeardLooks(NamedTuple):
-    """What R exits, in the order of the network, and its end say of N looks."""
+    """The words of R exits, in the order of the network, and of its end for N looks."""
 
     errors: NDArray[np.float32]
     """R × N error scores."""
@@ -119,10 +119,9 @@ class Heard:
     @classmethod
     def of(cls, looks: HeardLooks, words: Vocabulary, rule: PoolRule | None) -> Heard:
         """``rule``: how looks are pooled; None: each is an answer."""
-        objects = numbered(looks.shown.objects)
-        pooled = (
-            None if rule is None else PooledAnswers.from_looks(Pools(objects, looks.shown, words, rule), looks.pooled)
-        )
+        objects, pooled = numbered(looks.shown.objects), None
+        if rule is not None:
+            pooled = PooledAnswers.of_looks(objects, looks.shown, looks.pooled, words, rule)
         return cls(looks.errors, looks.said, looks.words, words.unknown, objects, pooled)
 
     def only(self, answers: NDArray[np.bool_] | None) -> Heard:
@@ -148,13 +147,13 @@ class Heard:
         return ChainAnswers(place, right[place, np.arange(len(place))])
 
     def judged(self, answers: ChainAnswers) -> Judged:
-        """What a chain's answers come to."""
+        """The published answers that a chain's answers make."""
         left = answers.place < len(self.errors)
         if self.pooled is None:
             return Judged(~answers.right, left, self.words != self.unknown, self.objects)
-        pools, end = self.pooled.pools, self.pooled.end
-        answered = np.bincount(pools.objects, left, pools.count) > 0
-        return Judged(self.pooled.of(answers.place) != end, answered, end != self.unknown)
+        pooled, end = self.pooled, self.pooled.end
+        answered = np.bincount(pooled.objects, left, pooled.count) > 0
+        return Judged(pooled.of(answers.place) != end, answered, end != self.unknown)
 
 
 def numbered(objects: Iterable[Hashable]) -> NDArray[np.intp]:

@@ -7,7 +7,8 @@ Answers are published of objects, so what exits promise is promised of objects. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ class PoolRule:
 
 
 class ShownLooks(NamedTuple):
-    """What N looks were made at."""
+    """The objects of N looks."""
 
     objects: Sequence[str]
     """Names of the objects."""
@@ -82,62 +83,67 @@ class SaidLooks(NamedTuple):
         return SaidLooks(self.labels[..., rows], self.certainties[..., rows])
 
 
-class Pools:
-    """The pools of M objects, whoever answers the looks at them."""
-
-    def __init__(self, objects: NDArray[np.intp], shown: ShownLooks, words: Vocabulary, rule: PoolRule) -> None:
-        """``objects``: the number of each look's object, 0…M − 1."""
-        self._rule, self._words, self.count = rule, words, int(objects.max(initial=-1)) + 1
-        self.objects = objects
-        is_whole = np.bincount(objects, shown.whole, self.count) > 0
-        self._kept = np.flatnonzero(shown.whole | ~is_whole[objects])
-        self._of, self._weights = objects[self._kept], shown.weights[self._kept].astype(np.float64)
-        total, squares = (np.bincount(self._of, each, self.count) for each in (self._weights, self._weights**2))
-        looks = total**2 / squares
-        self._scale = np.where(is_whole, 1.0, rule.part) * looks / (1 + rule.correlation * (looks - 1)) / total
-        self._names = np.arange(words.unknown + 1)
-        self._names[list(words.nameless)] = words.unknown
-
-    def answers(self, said: SaidLooks) -> WordNumbers:
-        """M: the words that are published of the objects."""
-        known, places = np.unique(said.labels[self._kept], return_inverse=True)
-        certain = np.clip(said.certainties[self._kept].astype(np.float64), LEAST, MOST)
-        odds = np.log(certain * (self._rule.words - 1) / (1 - certain))
-        cells, shape = self._of * len(known) + places, (self.count, len(known))
-        support = np.bincount(cells, self._weights * np.maximum(odds, 0), self.count * len(known)).reshape(shape)
-        is_said = np.bincount(cells, minlength=self.count * len(known)).reshape(shape) > 0
-        best = np.where(is_said, support, -1).argmax(axis=1)
-        most = support[np.arange(self.count), best]
-        words: WordNumbers = self._names[known[best]]
-        if self._rule.by_look:
-            return words
-        told = np.where(is_said, np.exp(self._scale[:, None] * (support - most[:, None])), 0).sum(axis=1)
-        unsaid = np.maximum(self._rule.words - is_said.sum(axis=1), 0) * np.exp(-self._scale * most)
-        is_sure = np.round(1 / (told + unsaid), DIGITS) >= self._words.least_confidence
-        answers: WordNumbers = np.where(is_sure, words, self._words.unknown)
-        return answers
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PooledAnswers:
-    """The looks of R exits and of the end at the same objects."""
+    """The answers of M objects from looks at them, of which each is that of one of R exits, or of the end."""
 
-    pools: Pools
-    said: SaidLooks
-    """R + 1 × N; the end's last."""
-    end: WordNumbers
-    """M: the answers of the end."""
+    objects: NDArray[np.intp]
+    """N: the number of each look's object, 0…M − 1."""
+    _words: NDArray[np.intp]
+    """The words that are published of the labels which are said."""
+    _labels: NDArray[np.intp]
+    """R + 1 × N: which of these labels each look gives; the end's last."""
+    _support: NDArray[np.float64]
+    """R + 1 × N: what each look adds to the logarithm of its label's probability."""
+    _scale: NDArray[np.float64]
+    """M: what the sum of an object's looks is worth."""
+    _rule: PoolRule
+    _unknown: int
+    _least: float
 
     @classmethod
-    def from_looks(cls, pools: Pools, said: SaidLooks) -> PooledAnswers:
-        return cls(pools, said, pools.answers(SaidLooks(said.labels[-1], said.certainties[-1])))
+    def of_looks(
+        cls, objects: NDArray[np.intp], shown: ShownLooks, said: SaidLooks, words: Vocabulary, rule: PoolRule
+    ) -> PooledAnswers:
+        """``objects``: see there; ``said``: R + 1 × N, the end's last. There is a look."""
+        count = int(objects.max()) + 1
+        is_whole = np.bincount(objects, shown.whole, count) > 0
+        weights = np.where(shown.whole | ~is_whole[objects], shown.weights, 0).astype(np.float64)
+        total, squares = (np.bincount(objects, each, count) for each in (weights, weights**2))
+        looks = total**2 / squares
+        scale = np.where(is_whole, 1.0, rule.part) * looks / (1 + rule.correlation * (looks - 1)) / total
+        known, labels = np.unique(said.labels, return_inverse=True)
+        certain = np.clip(said.certainties.astype(np.float64), LEAST, MOST)
+        support = weights * np.maximum(np.log(certain * (rule.words - 1) / (1 - certain)), 0)
+        published = np.where(np.isin(known, words.nameless), words.unknown, known)
+        shape, least = said.labels.shape, 0.0 if rule.by_look else words.least_confidence
+        return cls(objects, published, labels.reshape(shape), support, scale, rule, words.unknown, least)
+
+    @property
+    def count(self) -> int:
+        """M."""
+        return len(self._scale)
+
+    @cached_property
+    def end(self) -> WordNumbers:
+        """M: the end's."""
+        return self.of(np.full(len(self.objects), len(self._labels) - 1))
 
     def of(self, place: NDArray[np.intp]) -> WordNumbers:
-        """M: the answers where each look is that of the exit at this place (N); R: that of the end."""
-        rows = np.arange(len(place))
-        return self.pools.answers(SaidLooks(self.said.labels[place, rows], self.said.certainties[place, rows]))
+        """M: what is published where each look is that of the exit at this place (N); R: that of the end."""
+        rows, shape = np.arange(len(place)), (self.count, len(self._words))
+        cells, size = self.objects * shape[1] + self._labels[place, rows], self.count * shape[1]
+        support = np.bincount(cells, self._support[place, rows], size).reshape(shape)
+        is_said = np.bincount(cells, minlength=size).reshape(shape) > 0
+        best = np.where(is_said, support, -1).argmax(axis=1)
+        most = support[np.arange(self.count), best]
+        told = np.where(is_said, np.exp(self._scale[:, None] * (support - most[:, None])), 0).sum(axis=1)
+        unsaid = np.maximum(self._rule.words - is_said.sum(axis=1), 0) * np.exp(-self._scale * most)
+        is_sure = np.round(1 / (told + unsaid), DIGITS) >= self._least
+        answers: WordNumbers = np.where(is_sure, self._words[best], self._unknown)
+        return answers
 
     def at(self, exits: Sequence[int]) -> PooledAnswers:
         """With some of the exits, by their places."""
-        kept = [*exits, len(self.said.labels) - 1]
-        return PooledAnswers(self.pools, SaidLooks(self.said.labels[kept], self.said.certainties[kept]), self.end)
+        kept = [*exits, len(self._labels) - 1]
+        return replace(self, _labels=self._labels[kept], _support=self._support[kept])

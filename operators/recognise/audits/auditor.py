@@ -64,7 +64,7 @@ class Auditor:
         return 1 if self._objects is None else LOOK_RULE.most_looks
 
     def shown(self, frame: Frame, regions: Sequence[Region]) -> ShownLooks:
-        """What looks are made at."""
+        """The objects of looks."""
         return shown(frame, regions, self._objects)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:

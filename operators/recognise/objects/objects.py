@@ -161,7 +161,7 @@ class Objects:
 
 
 def shown(frame: Frame, regions: Sequence[Region], objects: Objects | None) -> ShownLooks:
-    """What looks are made at; ``objects``: how they are pooled. Without a track no object is seen twice."""
+    """The objects of looks; ``objects``: pools them, None: nobody does. Without a track no object is seen twice."""
     tracks = [f"{frame.seq}/{each.id}" if each.track_id is None else str(each.track_id) for each in regions]
     names = [f"{frame.stream}/{frame.run}/{track}" for track in tracks]
     if objects is None:

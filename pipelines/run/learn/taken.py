@@ -58,7 +58,7 @@ class TakenLook(NamedTuple):
     shares: NDArray[np.float32]
     """L: the end's probabilities."""
     shown: ShownLooks
-    """Of one look."""
+    """The object."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.learned.pooled import PooledAnswers, PoolRule, Pools, SaidLooks, ShownLooks
+from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.pool import Pool
@@ -24,6 +24,12 @@ LOOK = st.tuples(
 
 def shown(objects: list[int], weights: list[float], whole: list[bool]) -> ShownLooks:
     return ShownLooks([str(each) for each in objects], np.array(weights, np.float32), np.array(whole, np.bool_))
+
+
+def answers(objects, shown: ShownLooks, labels, certainties, words: Vocabulary = WORDS, rule: PoolRule = RULE):
+    """The answers of the end, where these are its looks."""
+    said = SaidLooks(np.array([labels]), np.array([certainties], np.float32))
+    return PooledAnswers.of_looks(np.array(objects), shown, said, words, rule).end.tolist()
 
 
 def one_by_one(looks: list[tuple[int, int, float, float, bool]]) -> dict[int, set[int]]:
@@ -47,27 +53,21 @@ def one_by_one(looks: list[tuple[int, int, float, float, bool]]) -> dict[int, se
 def test_they_give_what_a_pool_of_each_object_gives(looks):
     numbers = sorted({each[0] for each in looks})
     objects, labels, certainties, weights, whole = (list(each) for each in zip(*looks, strict=True))
-    places = np.array([numbers.index(each) for each in objects])
-    pools = Pools(places, shown(objects, weights, whole), WORDS, RULE)
-    said = SaidLooks(np.array(labels), np.round(np.array(certainties, np.float32), 4))
-    answers, expected = pools.answers(said), one_by_one(looks)
-    for place, number in enumerate(numbers):
-        assert answers[place] in expected[number]
-    assert set(answers.tolist()) <= {0, 1, 2, WORDS.unknown}
+    places = [numbers.index(each) for each in objects]
+    found = answers(places, shown(objects, weights, whole), labels, np.round(certainties, 4))
+    for number, answer in zip(numbers, found, strict=True):
+        assert answer in one_by_one(looks)[number]
 
 
 def test_the_label_with_the_most_support_is_said_and_one_look_against_it_leaves_doubt():
-    objects = np.array([0, 0, 0, 1, 1])
-    pools = Pools(objects, ShownLooks.of(["a"] * 3 + ["b"] * 2), WORDS, RULE)
-    said = SaidLooks(np.array([0, 0, 1, 2, 1]), np.array([0.95, 0.95, 0.6, 0.9, 0.9], np.float32))
-    assert pools.answers(said).tolist() == [0, WORDS.unknown]
+    looks = ShownLooks.of(["a"] * 3 + ["b"] * 2)
+    assert answers([0, 0, 0, 1, 1], looks, [0, 0, 1, 2, 1], [0.95, 0.95, 0.6, 0.9, 0.9]) == [0, WORDS.unknown]
 
 
 def test_a_name_that_is_only_just_said_is_not_published_of_a_part():
     looks = ShownLooks(["whole", "part"], np.ones(2, np.float32), np.array([True, False]))
-    pools = Pools(np.arange(2), looks, WORDS, RULE)
-    assert pools.answers(SaidLooks(np.zeros(2, int), np.full(2, 0.7, np.float32))).tolist() == [0, WORDS.unknown]
-    assert pools.answers(SaidLooks(np.zeros(2, int), np.full(2, 0.9, np.float32))).tolist() == [0, 0]
+    assert answers([0, 1], looks, [0, 0], [0.7, 0.7]) == [0, WORDS.unknown]
+    assert answers([0, 1], looks, [0, 0], [0.9, 0.9]) == [0, 0]
 
 
 def test_where_looks_name_by_themselves_the_pool_says_the_label_with_the_most_support():
@@ -76,16 +76,15 @@ def test_where_looks_name_by_themselves_the_pool_says_the_label_with_the_most_su
     said = SaidLooks.of(np.array([[0.9, 0.0], [0.2, 0.0], [0.3, 0.0]], np.float32), words, by_look=True)
     assert said.labels.tolist() == [0, words.unknown, words.unknown]
     assert said.certainties.tolist() == pytest.approx([0.9, 0.8, 0.7])
-    pools = Pools(np.array([0, 0, 1]), ShownLooks.of(["a", "a", "b"]), words, rule)
-    assert pools.answers(said).tolist() == [0, words.unknown]
+    assert answers([0, 0, 1], ShownLooks.of(["a", "a", "b"]), *said, words, rule) == [0, words.unknown]
 
 
 def test_looks_are_those_of_the_exits_where_these_answer_and_of_the_end_elsewhere():
-    pools = Pools(np.array([0, 0, 1]), ShownLooks.of(["a", "a", "b"]), WORDS, RULE)
-    labels = np.array([[1, 1, 1], [0, 0, 2]])
-    found = PooledAnswers.from_looks(pools, SaidLooks(labels, np.full((2, 3), 0.95, np.float32)))
+    said = SaidLooks(np.array([[1, 1, 1], [0, 0, 2]]), np.full((2, 3), 0.95, np.float32))
+    found = PooledAnswers.of_looks(np.array([0, 0, 1]), ShownLooks.of(["a", "a", "b"]), said, WORDS, RULE)
+    assert found.count == 2
     assert found.end.tolist() == [0, 2]
     assert found.of(np.array([1, 1, 1])).tolist() == [0, 2]
     assert found.of(np.array([0, 0, 1])).tolist() == [1, 2]
     assert found.of(np.array([1, 1, 0])).tolist() == [0, 1]
-    assert found.at([]).of(np.array([0, 0, 0])).tolist() == [0, 2]
+    assert found.at([]).of(np.array([0, 0, 0])).tolist() == found.at([]).end.tolist() == [0, 2]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cache_adapt.exits.certify import is_tolerable, upper_bound
 from cache_adapt.learned.heard import Heard
-from cache_adapt.learned.pooled import PooledAnswers, PoolRule, Pools, SaidLooks, ShownLooks
+from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
 from cache_adapt.learned.tune import AIM, ExitCosts, TunedExits, tuned
 from tests.cache_adapt.learned.taught import LABELS, SPEC, WORDS, exits, listened, samples
 
@@ -108,7 +108,7 @@ def test_where_agreement_alone_would_let_all_names_be_lost_no_exit_answers():
 
 
 def test_where_looks_are_pooled_names_are_kept_by_objects():
-    """Of 100 objects with twenty looks no name is lost, of 300 with one look every third: of looks that is little."""
+    """No name of 100 objects with twenty looks is lost, every third of 300 with one look: few of the looks."""
     objects = np.concatenate([np.repeat(np.arange(100), 20), np.arange(100, 400)])
     rng, words = np.random.default_rng(0), np.zeros(2300, np.intp)
     said = np.where((objects >= 100) & (np.arange(2300) % 3 == 0), UNKNOWN, 0)[None]
@@ -116,7 +116,7 @@ def test_where_looks_are_pooled_names_are_kept_by_objects():
     labels = np.stack([np.where(said[0] == UNKNOWN, 3, 0), words])
     rule, shown = PoolRule(LABELS, 0.6, 0.7), ShownLooks.of([str(each) for each in objects])
     looks = SaidLooks(labels, np.full((2, 2300), 0.9, np.float32))
-    pooled = replace(alone, pooled=PooledAnswers.from_looks(Pools(objects, shown, WORDS, rule), looks))
+    pooled = replace(alone, pooled=PooledAnswers.of_looks(objects, shown, looks, WORDS, rule))
     costs = ExitCosts.of([0.3], 1.0, 0.01, 0.005)
     by_look, by_object = tuned(alone, costs, 0.8), tuned(pooled, costs, 0.8)
     lost = [pooled.judged(pooled.chain(np.array(each.thresholds))) for each in (by_look, by_object)]
