@@ -120,7 +120,11 @@ class Handles(Protocol):
 async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
     """An operator's answer, in the one form whatever it returns."""
     found = await operator.process(frame, regions, call)
-    return found if isinstance(found, NodeAnswer) else NodeAnswer(found)
+    if isinstance(found, NodeAnswer):
+        return found
+    if not isinstance(found, list | tuple) or not all(isinstance(each, Region) for each in found):
+        raise TypeError(f"process has returned {found!r:.100}: a list of new regions, or a NodeAnswer")
+    return NodeAnswer(found)
 
 
 def shared_part(operator: Operator) -> Operator:

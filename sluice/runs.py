@@ -90,6 +90,8 @@ def _check(query: object, sources: Sequence[object], limit: object, observers: S
     for observer in observers:
         if isinstance(observer, type):
             raise BadInput(f"observers: {observer.__name__} is a class: give an instance, {observer.__name__}()")
+        if not isinstance(observer, Observer):
+            raise BadInput(f"observers: {type(observer).__name__} does not extend sluice.Observer")
 
 
 def _opened(

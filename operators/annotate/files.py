@@ -34,7 +34,7 @@ class PictureWriter(Protocol):
 
 
 class VideoWriter:
-    """H.264 (MPEG-4 part 2 where there is no such encoder) of the first picture's size, rounded down to even."""
+    """H.264 (MPEG-4 part 2 where there is no such encoder) of the first picture's size, made even, 2 at least."""
 
     def __init__(self, path: Path) -> None:
         self._container = av.open(str(path), "w")
@@ -62,7 +62,7 @@ class VideoWriter:
 
     def _open(self, image: Image) -> av.VideoStream:
         stream = self._container.add_stream(_encoder(), rate=25)
-        stream.width, stream.height = image.shape[1] // 2 * 2, image.shape[0] // 2 * 2
+        stream.width, stream.height = (max(side // 2 * 2, 2) for side in (image.shape[1], image.shape[0]))
         stream.pix_fmt = "yuv420p"
         stream.codec_context.time_base = TIME_BASE
         stream.options = {"preset": "veryfast", "crf": "23"} if stream.name == "libx264" else {"qscale": "4"}

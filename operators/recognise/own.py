@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
@@ -51,4 +52,6 @@ class OwnRecogniser(ABC):
 
 
 def _is_answer(said: object) -> bool:
-    return isinstance(said, tuple | list) and len(said) == 2 and isinstance(said[0], str)
+    if not (isinstance(said, tuple | list) and len(said) == 2 and isinstance(said[0], str)):
+        return False
+    return not math.isnan(float(said[1]))

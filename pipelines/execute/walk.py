@@ -132,8 +132,14 @@ class Walk:
         self._here.pop(stream, None)
         self._fresh_starts.forget(stream)
         self._planner.forget(stream)
-        for operator in self._operators.values():
-            operator.forget(stream)
+        for name in self._operators:
+            self._forget(name, stream)
+
+    def _forget(self, name: str, stream: str) -> None:
+        try:
+            self._operators[name].forget(stream)
+        except Exception as error:  # one of the user's
+            log.warning("stream %s: node %s: forget has raised %s: %s", stream, name, type(error).__name__, error)
 
     async def _in_order(self, turns: Sequence[_NodeTurn], progress: Progress) -> str | None:
         """Run nodes one after the other; returns how one has failed."""
@@ -219,7 +225,7 @@ class Walk:
             self._here[stream] = failure
             log.warning("stream %s: node %s", stream, failure)
         if self._fresh_starts.failed(stream, node.name, error):
-            self._operators[node.name].forget(stream)
+            self._forget(node.name, stream)
         return failure
 
 

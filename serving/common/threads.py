@@ -184,10 +184,17 @@ def _nothing() -> None:
 def _do(work: Callable[[], T], loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T]) -> None:
     try:
         tell: Callable[[], Any] = partial(answer.set_result, work())
-    except Exception as error:
-        tell = partial(answer.set_exception, error)
+    except BaseException as error:
+        tell = partial(answer.set_exception, _awaitable(error))
     with suppress(RuntimeError):  # the loop is closed: nobody waits any more
         loop.call_soon_threadsafe(_unless_given_up, answer, tell)
+
+
+def _awaitable(error: BaseException) -> Exception:
+    """The same to whom awaits it; what a future does not take, or what would end the loop, as a RuntimeError."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _unless_given_up(answer: asyncio.Future[T], tell: Callable[[], Any]) -> None:

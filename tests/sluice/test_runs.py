@@ -206,6 +206,7 @@ async def test_a_task_that_is_cancelled_ends_the_run(tmp_path: Path) -> None:
         ([np.zeros((400, 400, 3), np.uint8)], {}, "not a ndarray"),
         (["a.mp4"], {"limit": 0}, "limit: is 0"),
         (["a.mp4"], {"limit": "3"}, "limit: is '3'"),
+        (["a.mp4"], {"observers": [object()]}, "observers: object does not extend sluice.Observer"),
         (["a.mp4"], {"observers": [Ends]}, "observers: Ends is a class: give an instance"),
         (["a.mp4"], {"models": "nowhere"}, "no such directory of models: nowhere"),
     ],

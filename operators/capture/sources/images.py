@@ -115,7 +115,7 @@ def decode_image(data: bytes, converter: Converter) -> Image:
             for frame in container.decode(stream):
                 return converter.bgr(frame)
     except av.error.FFmpegError:
-        raise ValueError("not an image, or damaged") from None
+        raise ValueError(f"not an image, damaged, animated, or above {MAX_PIXELS // 10**6} megapixels") from None
     raise ValueError("has no picture in it")
 
 

@@ -49,7 +49,7 @@ class LookAhead:
             log.debug("stream %s: a window is given up: %s", frame.stream, error)
             return None
         view.take(window, frames)
-        stream.doubt.take(sum(not each.detected for each in window.planned), window.doubtful, window.twice)
+        stream.doubt.take(len(frames), window.doubtful, window.twice)
         tally.looks += len(frames) - 1
         tally.ahead += len(frames)
         return answer

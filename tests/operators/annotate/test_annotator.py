@@ -44,6 +44,14 @@ def test_sizes_are_made_even_and_kept(tmp_path: Path) -> None:
     assert sizes == {(64, 48, "yuv420p")}
 
 
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (1, 48), (64, 1)])
+def test_a_side_of_one_pixel_is_shown_by_two(tmp_path: Path, width: int, height: int) -> None:
+    annotate(tmp_path / "out.mp4", [result(seq) for seq in range(3)], width=width, height=height)
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        sizes = [(frame.width, frame.height) for frame in container.decode(video=0)]
+    assert sizes == [(max(width, 2), max(height, 2))] * 3
+
+
 def test_a_second_run_follows_the_first(tmp_path: Path) -> None:
     runs = [result(0, run="a"), result(1, run="a"), result(0, run="b"), result(1, run="b")]
     annotate(tmp_path / "out.mkv", runs)

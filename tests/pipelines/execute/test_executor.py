@@ -292,6 +292,26 @@ async def test_forget_reaches_the_operators():
     assert detect.calls == [("forget", "cam")]
 
 
+async def test_an_operator_that_cannot_forget_ends_nothing(caplog):
+    class Stuck(Found):
+        def forget(self, stream):
+            raise KeyError(stream)
+
+    executor(Stuck()).forget("cam")
+    assert "stream cam: node detect: forget has raised KeyError: 'cam'" in caplog.text
+
+
+@pytest.mark.parametrize("returned", [None, 3, ["a"], [None]])
+async def test_what_is_no_list_of_regions_fails_the_frame_and_names_the_node(returned):
+    class Odd(Found):
+        async def process(self, frame, regions, call):
+            return returned
+
+    result = await submit(executor(Odd()), header())
+    assert result.outcome == "failed"
+    assert result.cause.startswith(f"detect: TypeError: process has returned {returned!r}: a list of new regions")
+
+
 class Gated(Found):
     """A detector that remembers the stream, and waits in the middle of a frame."""
 

@@ -63,10 +63,10 @@ def test_what_is_no_picture_or_there_twice_is_passed_over_with_a_note(folder: Pa
     crops = LabelledCrops.of(folder)
     assert len(crops.labels) == 2 * LEAST_CROPS
     assert sorted(crops.notes) == [
-        "car/broken.jpg is passed over: not an image, or damaged",
+        "car/broken.jpg is passed over: not an image, damaged, animated, or above 64 megapixels",
         "car/bus.png is passed over: the same picture is in bus",
         "car/empty.png is passed over: the file is empty",
-        "car/playlist.jpg is passed over: not an image, or damaged",
+        "car/playlist.jpg is passed over: not an image, damaged, animated, or above 64 megapixels",
         "car/zz.png is passed over: it is there twice",
     ]
 

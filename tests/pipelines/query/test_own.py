@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -122,7 +123,9 @@ def test_a_class_without_the_methods_of_an_operator_is_refused(
         checked("  - {name: half, task: half}\n", tmp_path, {"half": type("Half", (), methods)})
 
 
-@pytest.mark.parametrize("said", [[], ["bright"], [(None, 0.5)], [("bright", 0.5), ("dark", 0.5)], "ab"])
+@pytest.mark.parametrize(
+    "said", [[], ["bright"], [(None, 0.5)], [("bright", 0.5), ("dark", 0.5)], [("a", math.nan)], "ab"]
+)
 async def test_a_look_that_is_no_word_for_each_picture_is_told(said: Any) -> None:
     class Odd(OwnRecogniser):
         def look(self, pictures: Sequence[Image]) -> Sequence[tuple[str, float]]:

@@ -27,6 +27,16 @@ async def test_what_the_work_raises_is_raised() -> None:
     assert await in_thread(lambda: 1) == 1
 
 
+@pytest.mark.parametrize("error", [StopIteration(), SystemExit(3), KeyboardInterrupt()])
+async def test_what_a_future_does_not_take_or_would_end_the_loop_is_an_error_of_the_work(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(RuntimeError, match=type(error).__name__):
+        await asyncio.wait_for(in_thread(fail), 30)
+    assert await in_thread(lambda: 1) == 1
+
+
 async def test_the_loop_goes_on_meanwhile() -> None:
     gate = threading.Event()
     answer = in_thread(lambda: gate.wait(10))

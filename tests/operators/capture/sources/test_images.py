@@ -80,6 +80,12 @@ def test_damaged_and_hostile(data: bytes) -> None:
         decode_image(data, Converter(None))
 
 
+def test_an_image_that_is_too_large_or_moves_is_not_called_damaged_alone() -> None:
+    for data in (png_with_size(encoded(".png"), 60_000, 60_000), encoded(".jpg")[:200]):
+        with pytest.raises(ValueError, match="not an image, damaged, animated, or above 64 megapixels"):
+            decode_image(data, Converter(None))
+
+
 def test_a_damaged_image_leaves_its_neighbours(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("1.jpg", "2.jpg", "3.jpg", "4.jpg"):
         (tmp_path / name).write_bytes(encoded(".jpg"))
@@ -89,7 +95,10 @@ def test_a_damaged_image_leaves_its_neighbours(tmp_path: Path, caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         pictures = list(reader.pictures())
     assert [picture.media_time_s for picture in pictures] == pytest.approx([0, 0.3])
-    assert reader.summary() == "2 of 4 images could not be read; 2.jpg: not an image, or damaged"
+    assert (
+        reader.summary()
+        == "2 of 4 images could not be read; 2.jpg: not an image, damaged, animated, or above 64 megapixels"
+    )
     assert "3.jpg: the file is empty" in caplog.text
 
 

@@ -137,7 +137,7 @@ def test_filled_frames_are_as_wrong_as_the_worse_of_those_beside() -> None:
 
 
 def test_credit_is_used_up_by_what_is_wrong_beyond_the_tolerance_and_earned_by_what_is_right() -> None:
-    doubt, windows = FillingDoubt(0.1), 0
+    doubt, windows = FillingDoubt(0.2), 0
     while not doubt.strict:
         doubt.take(10, 2.0, Halved())
         windows += 1
@@ -155,7 +155,7 @@ def test_credit_is_used_up_by_what_is_wrong_beyond_the_tolerance_and_earned_by_w
 
 def test_what_is_right_again_on_halves_is_not_doubted() -> None:
     """Where things move smoothly a half of a span is filled four times as well as the whole."""
-    smooth, shakes = FillingDoubt(0.1), FillingDoubt(0.1)
+    smooth, shakes = FillingDoubt(0.2), FillingDoubt(0.1)
     for _ in range(20):
         smooth.take(0, 0.0, Halved(0.5, 0.05))
         shakes.take(0, 0.0, Halved(0.5, 0.5))
