@@ -43,12 +43,12 @@ from operators.wire.schema import (
     to_json,
 )
 from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.shared_parts import SharedParts
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import MAX_MESSAGE_BYTES, FrameAgent, make_app, sender
-from pipelines.worker.duties import NoEvents
 from tests.integration.worker_parts import NothingToResume
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
@@ -135,7 +135,7 @@ async def _work(place: Place, mended: bool) -> None:
         if not mended:
             app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
         publisher = Publisher(sender(app))
-        work = QueryWork("load", FourMilliseconds(), place.topics, NothingToResume(), NoEvents())
+        work = QueryWork(Duties("load", place.topics, FourMilliseconds()), NothingToResume())
         FrameAgent(
             app,
             SharedParts(place.topics.frames, publisher, Queries([work])),

@@ -60,7 +60,7 @@ from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.observe.web.listen import LEAST_SECRET
-from pipelines.partition import dead_letters, resume, shared_parts
+from pipelines.partition import dead_letters, duties, resume, shared_parts
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
@@ -71,7 +71,7 @@ from pipelines.run.jobs import chunk_taker, chunks, live_load, parquet_output, p
 from pipelines.run.replay import comparison, match
 from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
-from pipelines.worker import agent, duties, state_topic, worker
+from pipelines.worker import agent, state_topic, worker
 from pipelines.worker.adapt import link, process, service
 from serving.common import retrying, untrusted
 from serving.common.retrying import Backoff

@@ -30,6 +30,7 @@ from operators.wire.schema import Result, from_json
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor
 from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.process.tuning import tuned
 from pipelines.query.compiled import compiled
 from pipelines.query.lineage import STAGES
@@ -39,7 +40,6 @@ from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.progress import RunProgress
 from pipelines.settings import BrokerSettings
-from pipelines.worker.duties import Duties
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.backend import Backend

@@ -2,7 +2,7 @@
 and then acknowledged. What a worker knows of streams, and which frames are answered already, lies here too. Nothing in
 this room knows Faust.
 
-Read in this order: ``message``, ``partition``, ``shared_parts``, ``queries``, ``query_window``, ``window``,
+Read in this order: ``message``, ``partition``, ``shared_parts``, ``duties``, ``queries``, ``query_window``, ``window``,
 ``sampling``, ``answer``, ``resume``, ``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``,
 ``publisher``, ``tally``.
 """

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from operators.wire.schema import FrameHeader
-from pipelines.partition.answer import Analyser
-from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.partition.resume import Resume
 from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.stream_state import StateStore
@@ -18,16 +16,11 @@ from pipelines.partition.stream_state import StateStore
 class QueryWork:
     """A query in one life of the worker's app."""
 
-    name: str
-    analyser: Analyser
-    topics: TopicNames
+    duties: Duties
     resume: Resume
-    derive: Derive
     state_store: StateStore = field(default_factory=StateStore)
     sampling: FrameSampling = field(default_factory=FrameSampling)
     """Leaves out frames that it does not ask for."""
-    streams: Collection[str] = ()
-    """Those that it lists; none: it wants every stream."""
     after: QueryWork | None = None
     """The same query as it was before: its results come first."""
     met: set[str] = field(default_factory=set)
@@ -38,13 +31,10 @@ class QueryWork:
     def forget(self, stream: str) -> None:
         self.met.discard(stream)
         self.told.discard(stream)
-        self.analyser.forget(stream)
-        self.derive.forget(stream)
+        self.duties.analyser.forget(stream)
+        self.duties.derive.forget(stream)
         self.state_store.forget(stream)
         self.sampling.forget(stream)
-
-    def answered(self, header: FrameHeader) -> bool:
-        return self.resume.answered(header)
 
 
 class Queries:
@@ -70,15 +60,16 @@ class Queries:
         """Those that want a stream: those that list it, those that list none, and all where no query lists it."""
         if len(self._works) == 1:
             return self._works[:]
-        listed = any(stream in each.streams for each in self._works)
-        return [each for each in self._works if not listed or not each.streams or stream in each.streams]
+        listed = any(stream in each.duties.streams for each in self._works)
+        wanted = [(each, each.duties.streams) for each in self._works]
+        return [each for each, streams in wanted if not listed or not streams or stream in streams]
 
     def forget(self, stream: str) -> None:
         for work in self._works:
             work.forget(stream)
 
     def busy(self, stream: str) -> bool:
-        return any(work.analyser.busy(stream) for work in self._works)
+        return any(work.duties.analyser.busy(stream) for work in self._works)
 
     def reset(self) -> None:
         for work in self._works:
@@ -93,7 +84,7 @@ class Queries:
             await work.state_store.read()
 
     async def settled(self, within_s: float) -> None:
-        await asyncio.gather(*(work.analyser.settled(within_s) for work in self._works))
+        await asyncio.gather(*(work.duties.analyser.settled(within_s) for work in self._works))
 
     async def save(self) -> None:
         await asyncio.gather(*(work.state_store.save() for work in self._works))

@@ -51,7 +51,7 @@ class QueryWindow:
         """``after``: what is published before anything of this one."""
         self._query, self._work, self._stored, self._after = query, work, stored, after
         self._mishaps = Mishaps(log)
-        self._dispatch = Dispatch(query.topics, query.derive, self._mishaps)
+        self._dispatch = Dispatch(query.duties.topics, query.duties.derive, self._mishaps)
         self._window: OrderedWindow[InWork, Answer] = OrderedWindow(self._finish)
 
     @property
@@ -94,7 +94,7 @@ class QueryWindow:
                 raise fault
             if header is None:
                 return _now(Answer(dead_letter=in_work.letter))
-            if self._query.answered(header):
+            if self._query.resume.answered(header):
                 return _now(Answer())
             if (why := self._query.sampling.leaves_out(header)) is not None:
                 return _now(self._left_out(header, why))
@@ -109,7 +109,7 @@ class QueryWindow:
         try:
             if await self._still(in_work, header):
                 return self._left_out(header, "motion_gate")
-            return checked(message, await answer(message, header, self._query.analyser))
+            return checked(message, await answer(message, header, self._query.duties.analyser))
         except Exception as error:
             return self._unexpected(message, header, error)
 
@@ -127,7 +127,7 @@ class QueryWindow:
 
     def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
         self._mishaps.note("a message could not be worked on", f"{message.place}: {reason_of(error)[1]}")
-        return Answer() if header is None else failed(message, header, self._query.analyser, error)
+        return Answer() if header is None else failed(message, header, self._query.duties.analyser, error)
 
     async def _finish(self, batch: Sequence[tuple[InWork, Answer]]) -> None:
         """Publish results last: a worker that dies in between repeats the frame, with nothing lost."""
@@ -148,11 +148,11 @@ class QueryWindow:
             self._work.tally.answered(found)
             if found.result is not None:
                 frame_answered(self._work.observer, found.result)
-                self._query.analyser.published(found.result)
+                self._query.duties.analyser.published(found.result)
 
     def _once(self, in_work: InWork, found: Answer) -> Answer:
         """The answer without its dead letter where the topic has one of the message."""
-        topic = self._query.topics.dlq
+        topic = self._query.duties.topics.dlq
         if found.dead_letter is None or topic in in_work.letters:
             return replace(found, dead_letter=None) if found.dead_letter else found
         in_work.letters.add(topic)

@@ -13,6 +13,7 @@ from operators.wire.schema import StreamPlan
 from pipelines.assembly.parts import lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.duties import Duties, PlanPublisher
 from pipelines.partition.sampling import thinned
 from pipelines.partition.stream_state import StateConfig
 from pipelines.query.compiled import CompiledQuery
@@ -20,7 +21,6 @@ from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives
 from pipelines.settings import BrokerSettings
-from pipelines.worker.duties import Duties, PlanPublisher
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.shared.common import Common, OpenQuery
 from pipelines.worker.worker import WorkerConfig

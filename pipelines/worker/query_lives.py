@@ -11,6 +11,7 @@ from typing import Any
 import faust
 
 from pipelines.kafka.rights import TopicRights, needs
+from pipelines.partition.duties import Duties
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.resume import KafkaResume
@@ -19,7 +20,6 @@ from pipelines.partition.shared_parts import SharedParts
 from pipelines.partition.stream_state import StateStore
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import FrameAgent, sender
-from pipelines.worker.duties import Duties
 from pipelines.worker.state_topic import TopicStateStore
 
 BEFORE_S = 60.0
@@ -86,7 +86,7 @@ class QueryLives:
     async def _leave(self, work: QueryWork) -> None:
         await self._agent.leave(work)
         await work.state_store.save()
-        if (stack := self._beside.pop(work.name, None)) is not None:
+        if (stack := self._beside.pop(work.duties.query, None)) is not None:
             await stack.aclose()
 
     async def _publish_beside(self, duties: Duties) -> None:
@@ -99,19 +99,8 @@ class QueryLives:
         name, topics, state = duties.query, duties.topics, duties.state
         resume = KafkaResume(self._broker, topics.results, name, lambda: self._app.producer.flush())
         store = StateStore() if state is None else TopicStateStore(self._broker, name, state, self.publisher)
-        told = after.told if after is not None and after.derive is duties.derive else ()
-        return QueryWork(
-            name,
-            duties.analyser,
-            topics,
-            resume,
-            duties.derive,
-            store,
-            FrameSampling(duties.thinned),
-            duties.streams,
-            after,
-            told=set(told),
-        )
+        told = set(after.told) if after is not None and after.duties.derive is duties.derive else set[str]()
+        return QueryWork(duties, resume, store, FrameSampling(duties.thinned), after, told=told)
 
 
 class Roster:

@@ -10,11 +10,11 @@ import asyncio
 import logging
 import sys
 
+from pipelines.partition.duties import Duties
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
 from pipelines.worker.agent import SESSION_TIMEOUT_S
-from pipelines.worker.duties import Duties
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.notebook import Notebook

@@ -18,9 +18,9 @@ from faust.types import TP
 
 from operators.transports.kafka import Consumer, ConsumerThread
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.partition.duties import Duties
 from pipelines.partition.shared_parts import WINDOW
 from pipelines.worker.agent import FrameAgent
-from pipelines.worker.duties import Duties
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable

@@ -30,8 +30,8 @@ from operators.wire.schema import (
 from pipelines.kafka.options import client_options
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.duties import Duties, NoEvents
 from pipelines.settings import BrokerSettings
-from pipelines.worker.duties import Duties, NoEvents
 from pipelines.worker.query_lives import Roster
 from tests.real.kafka import KafkaBroker, RemoteBroker
 

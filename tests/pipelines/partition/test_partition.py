@@ -17,6 +17,7 @@ from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.duties import Duties, NoEvents
 from pipelines.partition.message import Message
 from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
@@ -25,7 +26,6 @@ from pipelines.partition.resume import Tail
 from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import WINDOW, WINDOW_BYTES, SharedParts, Valve
 from pipelines.partition.tally import MissingFrames
-from pipelines.worker.duties import NoEvents
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE
 from tests.integration.worker_parts import CountingAnalyser, NothingToResume, OneEvent, frame_message
@@ -55,7 +55,9 @@ class Bench:
         self.open.set()
         publisher = Publisher(self.send, AT_ONCE)
         known = {"met": self.met, "told": {*self.met}}
-        query = QueryWork("query", self.analyser, TOPICS, self.resume, self.derive, sampling=self.sampling, **known)
+        query = QueryWork(
+            Duties("query", TOPICS, self.analyser, self.derive), self.resume, sampling=self.sampling, **known
+        )
         work = SharedParts("frames", publisher, Queries([query]), observer=self.observer, missing=self.missing)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from functools import partial
 
@@ -12,13 +12,13 @@ import pytest
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.partition.message import Message
 from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import SharedParts, Valve
-from pipelines.worker.duties import NoEvents
 from tests.at_once import AT_ONCE
 from tests.integration.worker_parts import CountingAnalyser, NothingToResume, frame_message
 from tests.turns import turns, until
@@ -61,9 +61,16 @@ class Bench:
         return [(each.query, each.seq) for each in results]
 
 
-def work(name: str, topic: str = "results", **more: object) -> QueryWork:
+def work(
+    name: str,
+    topic: str = "results",
+    streams: Collection[str] = (),
+    analyser: CountingAnalyser | None = None,
+    **more: object,
+) -> QueryWork:
     topics = TopicNames("frames", topic, "events", "dlq")
-    return QueryWork(name, CountingAnalyser(name), topics, NothingToResume(), NoEvents(), **more)  # type: ignore[arg-type]
+    duties = Duties(name, topics, analyser or CountingAnalyser(name), streams=streams)
+    return QueryWork(duties, NothingToResume(), **more)  # type: ignore[arg-type]
 
 
 def message(offset: int, stream: str = "cam") -> Message:
@@ -79,9 +86,8 @@ async def test_queries_that_thin_a_stream_alike_look_at_a_frame_at_the_same_mome
             order.append((self.query, header.seq))
             return self.unanalysed(header, "analysed", None)
 
-    works = [work(name, sampling=FrameSampling(MOVING)) for name in "ab"] + [work("c")]
-    for each in works:
-        each.analyser = Told(each.name)
+    works = [work(name, analyser=Told(name), sampling=FrameSampling(MOVING)) for name in "ab"]
+    works.append(work("c", analyser=Told("c")))
     bench = Bench(*works)
     moved = [0, 0, 200, 200, 30, 30, 30, 200]
     for offset, brightness in enumerate(moved):
@@ -155,8 +161,7 @@ async def test_a_query_that_comes_later_begins_with_the_next_frame_and_one_that_
 
 
 async def test_the_results_of_a_changed_query_come_behind_those_of_what_it_was() -> None:
-    before = work("a")
-    before.analyser = CountingAnalyser("a", work_s=0.02)
+    before = work("a", analyser=CountingAnalyser("a", work_s=0.02))
     bench = Bench(before)
     for offset in range(3):
         bench.partition.take(message(offset))
@@ -191,10 +196,10 @@ def from_result(bench: Bench, place: int) -> Result | None:
 
 def test_a_stream_is_wanted_by_those_that_list_it_or_none_and_by_all_where_nobody_does() -> None:
     gate, yard, every = work("gate", streams={"gate"}), work("yard", streams={"yard", "gate"}), work("every")
-    assert [each.name for each in Queries([gate, yard, every]).of("yard")] == ["yard", "every"]
-    assert [each.name for each in Queries([gate, yard]).of("gate")] == ["gate", "yard"]
-    assert [each.name for each in Queries([gate, yard]).of("other")] == ["gate", "yard"]
-    assert [each.name for each in Queries([gate]).of("other")] == ["gate"]
+    assert [each.duties.query for each in Queries([gate, yard, every]).of("yard")] == ["yard", "every"]
+    assert [each.duties.query for each in Queries([gate, yard]).of("gate")] == ["gate", "yard"]
+    assert [each.duties.query for each in Queries([gate, yard]).of("other")] == ["gate", "yard"]
+    assert [each.duties.query for each in Queries([gate]).of("other")] == ["gate"]
     assert Queries().of("gate") == []
 
 
@@ -210,9 +215,9 @@ async def test_queries_set_out_together_and_in_order_where_one_has_a_gate(monkey
 
     monkeypatch.setattr("pipelines.partition.sampling.MotionGates.still", still)
     submitted: list[tuple[str, int]] = []
-    gated = work("gated", sampling=FrameSampling({"cam": Thinning(5.0, motion_gate=True)}))
-    plain = work("plain")
-    gated.analyser, plain.analyser = Order("gated"), Order("plain")
+    thinned = FrameSampling({"cam": Thinning(5.0, motion_gate=True)})
+    gated = work("gated", analyser=Order("gated"), sampling=thinned)
+    plain = work("plain", analyser=Order("plain"))
     bench = Bench(gated, plain)
     for offset in range(15):
         bench.partition.take(message(offset))

@@ -14,8 +14,8 @@ from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import FrameId, NodePlan, StreamPlan, from_json, to_json
 from pipelines.assembly.registry import Shortcuts
+from pipelines.partition.duties import PlanPublisher
 from pipelines.partition.publisher import Outgoing, Publisher
-from pipelines.worker.duties import PlanPublisher
 from serving.errors import Malformed
 from tests.pipelines.planning.test_switches import result as switched
 from tests.turns import turns, until
