@@ -100,13 +100,13 @@ def device() -> str:
 def _opened(case: Case) -> dict[Way, Runs]:
     """Every way that this machine has; why another is missing is printed."""
     models = {
-        Variant(case.name, "onnxruntime", "fp32"): [case.model],
-        Variant(case.name, "openvino", "fp32"): [case.model],
-        Variant(case.name, "openvino", "bf16"): [case.model],
+        Variant(case.name, "onnxruntime", "fp32"): case.model,
+        Variant(case.name, "openvino", "fp32"): case.model,
+        Variant(case.name, "openvino", "bf16"): case.model,
     }
     if len(case.held_out):
         int8 = quantised(case.name, case.model, case.calibration)
-        models |= {Variant(case.name, engine, "int8"): [int8] for engine in ("onnxruntime", "openvino")}
+        models |= {Variant(case.name, engine, "int8"): int8 for engine in ("onnxruntime", "openvino")}
     engines, refused = contenders.opened(models, None)
     for variant, reason in refused.items():
         print(f"{variant.id}: {reason}")

@@ -20,30 +20,28 @@ from serving.profiling.timing import take_turns, timed
 from serving.variants.variant import Variant
 
 Engines = Mapping[Variant, Engine]
-Seconds = Mapping[tuple[Variant, int], Sequence[Sequence[float]]]
-"""By variant and batch size, one entry per run: the time of each segment."""
+Seconds = Mapping[Variant, Mapping[int, Sequence[float]]]
+"""By variant and batch size, one entry per run."""
 TURN_S = 0.02
 
 
-def opened(
-    chains: Mapping[Variant, Sequence[onnx.ModelProto]], directory: Path | None
-) -> tuple[Engines, Mapping[Variant, str]]:
-    """Open an engine per variant with its segments in a row; also returned is why some cannot be opened here.
+def opened(models: Mapping[Variant, onnx.ModelProto], directory: Path | None) -> tuple[Engines, Mapping[Variant, str]]:
+    """Open an engine per variant; also returned is why some cannot be opened here.
 
     ``directory``: where it is kept how many threads run each variant when it serves; None: all.
     """
     engines: dict[Variant, Engine] = {}
     refused: dict[Variant, str] = {}
-    for variant, segments in chains.items():
+    for variant, model in models.items():
         try:
-            engines[variant] = _opened(variant, segments, directory)
+            engines[variant] = _opened(variant, model, directory)
         except SluiceError as error:
             refused[variant] = str(error)
     return engines, refused
 
 
-def _opened(variant: Variant, segments: Sequence[onnx.ModelProto], directory: Path | None) -> Engine:
-    graphs, open_with = [segment.SerializeToString() for segment in segments], partial(engine_for, variant)
+def _opened(variant: Variant, model: onnx.ModelProto, directory: Path | None) -> Engine:
+    graphs, open_with = [model.SerializeToString()], partial(engine_for, variant)
     engine = open_with(chosen(directory, variant, lambda: graphs, open_with, usable_cores()))
     engine.load(graphs)
     return engine
@@ -73,7 +71,9 @@ def time_all(
         for size in sizes
     }
     found = take_turns(turns, budget_s, random.Random(0), time.perf_counter, report)
-    return {key: [run for turn in turns for run in turn] for key, turns in found.items()}
+    return {
+        variant: {size: [run for turn in found[variant, size] for run in turn] for size in sizes} for variant in engines
+    }
 
 
 def _batch(items: Array, size: int) -> Array:
@@ -81,13 +81,13 @@ def _batch(items: Array, size: int) -> Array:
     return found
 
 
-def _turn(engine: Engine, batch: Array) -> list[list[float]]:
-    """Seconds of all segments for each run of a turn.
+def _turn(engine: Engine, batch: Array) -> list[float]:
+    """Seconds of each run of a turn.
 
     Where several runs fit in a turn, the first does not count: it finds the caches full of another network's weights.
     """
     started = time.perf_counter()
-    runs = [timed(engine, batch)]
+    runs = timed(engine, batch)
     while time.perf_counter() - started < TURN_S:
-        runs.append(timed(engine, batch))
+        runs += timed(engine, batch)
     return runs[1:] or runs

@@ -1,33 +1,25 @@
-"""Measures variants of one network on this machine: answers, latency whole and in segments, load and memory."""
+"""Measures variants of one network on this machine: answers, latency, load and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-
-import onnx
 
 from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
 from serving.common.threads import usable_cores
 from serving.engines.network import Engine
-from serving.graphs.cut_points import all_cut_points, cut_points
-from serving.graphs.segments import split
 from serving.profiling import contenders
 from serving.profiling.agreement import Agree, Right, mean
-from serving.profiling.contenders import Engines, Seconds
+from serving.profiling.contenders import Engines
 from serving.profiling.footprint import footprint
-from serving.profiling.timing import batch_sizes, median, p95, spread
-from serving.variants.profiles import Profile, SegmentProfile, fingerprint
+from serving.profiling.timing import batch_sizes, median, p95
+from serving.variants.profiles import Profile, fingerprint
 from serving.variants.variant import Variant, reference
 
-MOST_SEGMENTS = 8
-SEGMENTS_SHARE = 0.4
-"""Share of the time for latencies that segments get; the rest goes to whole networks."""
-
-Models = Mapping[Variant, onnx.ModelProto]
 OnProgress = Callable[[str, float], None]
 """Called with the name of the present measurement and the share of it that is done, 0 … 1."""
 
@@ -94,22 +86,22 @@ class Profiler:
     def measure(self, files: Mapping[Variant, Path]) -> ProfilingOutcome:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""
         models = {variant: read_weights(path, self.entry.card) for variant, path in files.items()}
-        engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()}, self.directory)
+        engines, skipped = contenders.opened(models, self.directory)
         if not engines:
             return ProfilingOutcome([], skipped)
         answers = self._answers(engines)
-        whole = self._timed("latency", engines, 1 - SEGMENTS_SHARE)
+        sizes, report = batch_sizes(self.max_batch), partial(self.report, "latency")
+        seconds = contenders.time_all(engines, self.pictures.of, sizes, self.budget_s, report)
         contenders.close(engines)
-        segments = self._segments({variant: models[variant] for variant in engines})
         profiles = [
-            self._profile(variant, files[variant], _of(whole, variant), segments.get(variant, ()), answers[variant])
+            self._profile(variant, files[variant], seconds[variant], answers[variant])
             for variant in self._each("memory", engines)
         ]
         return ProfilingOutcome(profiles, skipped)
 
     def _answers(self, engines: Engines) -> Mapping[Variant, Answers]:
         first = reference(self.entry.card.name)
-        chain, _ = contenders.opened({first: [read_weights(self.entry.path, self.entry.card)]}, self.directory)
+        chain, _ = contenders.opened({first: read_weights(self.entry.path, self.entry.card)}, self.directory)
         wanted = contenders.answers(chain[first], self.pictures.items, self.max_batch)
         contenders.close(chain)
         return {
@@ -121,38 +113,16 @@ class Profiler:
         outputs = contenders.answers(engine, self.pictures.of(variant), self.max_batch)
         return Answers(mean(agree(wanted, outputs)), None if right is None else float(right(outputs).mean()))
 
-    def _segments(self, models: Models) -> Mapping[Variant, tuple[SegmentProfile, ...]]:
-        """Latencies between cuts that are the same for all variants, as far as their graphs can be cut there."""
-        points = cut_points(read_weights(self.entry.path, self.entry.card))
-        cuts = {variant: _possible(model, spread(points, MOST_SEGMENTS)) for variant, model in models.items()}
-        chains = {variant: split(model, cuts[variant]) for variant, model in models.items()}
-        engines, _ = contenders.opened(chains, self.directory)
-        seconds = self._timed("segments", engines, SEGMENTS_SHARE)
-        contenders.close(engines)
-        ends = {variant: [*cuts[variant], model.graph.output[0].name] for variant, model in models.items()}
-        return {variant: _parted(ends[variant], _of(seconds, variant)) for variant in engines}
-
-    def _timed(self, what: str, engines: Engines, share: float) -> Seconds:
-        sizes, budget_s = batch_sizes(self.max_batch), self.budget_s * share
-        return contenders.time_all(engines, self.pictures.of, sizes, budget_s, lambda done: self.report(what, done))
-
     def _profile(
-        self,
-        variant: Variant,
-        file: Path,
-        seconds: Mapping[int, Sequence[Sequence[float]]],
-        segments: tuple[SegmentProfile, ...],
-        answers: Answers,
+        self, variant: Variant, file: Path, seconds: Mapping[int, Sequence[float]], answers: Answers
     ) -> Profile:
         cost = footprint(variant, file, usable_cores(), self.max_batch)
-        whole = {size: [sum(parts) for parts in runs] for size, runs in seconds.items()}
         return Profile(
             variant=variant.id,
             model_sha256=self.entry.card.sha256,
             fingerprint=fingerprint(variant.engine),
-            latency_s={size: median(each) for size, each in whole.items()},
-            latency_p95_s={size: p95(each) for size, each in whole.items()},
-            segments=segments,
+            latency_s={size: median(each) for size, each in seconds.items()},
+            latency_p95_s={size: p95(each) for size, each in seconds.items()},
             load_s=cost.load_s,
             memory_bytes=cost.memory_bytes,
             accuracy=answers.accuracy,
@@ -167,20 +137,3 @@ class Profiler:
         for done, variant in enumerate(engines):
             self.report(what, done / len(engines))
             yield variant
-
-
-def _possible(model: onnx.ModelProto, cuts: Sequence[str]) -> list[str]:
-    can = {point.tensor for point in all_cut_points(model)}
-    return [cut for cut in cuts if cut in can]
-
-
-def _of(seconds: Seconds, wanted: Variant) -> dict[int, Sequence[Sequence[float]]]:
-    """One variant's, by batch size."""
-    return {size: runs for (variant, size), runs in seconds.items() if variant == wanted}
-
-
-def _parted(ends: Sequence[str], seconds: Mapping[int, Sequence[Sequence[float]]]) -> tuple[SegmentProfile, ...]:
-    return tuple(
-        SegmentProfile(end, {size: median([parts[index] for parts in runs]) for size, runs in seconds.items()})
-        for index, end in enumerate(ends)
-    )

@@ -17,7 +17,6 @@ from serving.common.tensors import Array
 from serving.engines.network import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
-from serving.graphs.cut_points import CutPoint
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 200
 
@@ -107,10 +106,3 @@ def timed(engine: Engine, batch: Array, clock: Callable[[], float] = time.perf_c
         batch = engine.run(segment, batch)[0]
         seconds.append(clock() - started)
     return seconds
-
-
-def spread(points: Sequence[CutPoint], segments: int) -> list[str]:
-    """Tensors that part the network into at most so many segments of about equal multiply-adds, in dataflow order."""
-    goals = [index / segments for index in range(1, segments)]
-    nearest = [min(points, key=lambda point: abs(point.share - goal)) for goal in goals] if points else []
-    return list(dict.fromkeys(point.tensor for point in nearest))

@@ -1,8 +1,6 @@
 """Profiles: what was measured of a variant on this machine, kept as JSON and refused where it holds no more.
 
-Latencies are medians; those of segments add up to a little more than the whole, since every cut costs a hand-over.
-
-They hold for one fingerprint of machine and engine, which a measurement depends on besides the network.
+Latencies are medians. They hold for one fingerprint of machine and engine, on which a measurement depends as well.
 """
 
 from __future__ import annotations
@@ -93,15 +91,6 @@ LONGEST_S = 3600.0
 """A batch that takes longer was not measured."""
 
 
-class SegmentProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of the network, from where the one before it ends."""
-
-    ends_at: str
-    """The tensor it hands on; of the last segment the network's first output."""
-    latency_s: Mapping[int, float]
-    """By batch size."""
-
-
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One variant on one machine."""
 
@@ -114,7 +103,6 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     latency_s: Mapping[int, float]
     """ℓ(b) for b = 1, 2, 4 …, the whole network, median."""
     latency_p95_s: Mapping[int, float]
-    segments: tuple[SegmentProfile, ...] = ()
     load_s: float
     """Opening it and running it once at the largest batch."""
     memory_bytes: int

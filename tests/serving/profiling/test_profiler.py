@@ -10,11 +10,9 @@ from onnx import helper
 from serving.catalogue.lookup import Entry
 from serving.common.tensors import Array
 from serving.engines.chain import resident_bytes
-from serving.graphs.cut_points import CutPoint
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
 from serving.profiling.profiler import ComparedItems, Profiler
-from serving.profiling.timing import spread
 from serving.variants.artefacts import Calibration, build
 from serving.variants.profiles import fingerprint
 from serving.variants.variant import Variant, reference
@@ -49,12 +47,10 @@ def test_variants_are_measured_and_compared_with_the_reference(small: Entry, tmp
     assert worse.agreement <= 1.0
     assert list(whole.latency_s) == list(whole.latency_p95_s) == [1, 2, 4]
     assert all(0 < whole.latency_s[size] <= whole.latency_p95_s[size] for size in whole.latency_s)
-    assert [part.ends_at for part in whole.segments] == ["r1", "r2", "logits"]
-    assert all(list(part.latency_s) == [1, 2, 4] for part in [*whole.segments, *worse.segments])
     assert whole.load_s > 0
     assert (whole.items, whole.data, whole.data_sha256) == (40, "noise", "f" * 64)
     assert whole.stale(small.card.sha256, fingerprint("onnxruntime")) == []
-    assert {what for what, _ in told} == {"answers", "latency", "segments", "memory"}
+    assert {what for what, _ in told} == {"answers", "latency", "memory"}
     assert all(0 <= share <= 1 for _, share in told)
 
 
@@ -86,11 +82,3 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert 0.9 * weights.nbytes < measured.memory_bytes < 3 * weights.nbytes
     assert measured.load_s > 0
     assert grown < 0.5 * weights.nbytes
-
-
-def test_cuts_are_spread_over_the_work() -> None:
-    points = [CutPoint(f"t{share}", (None, 1), share, share / 100) for share in (1, 10, 30, 48, 52, 90)]
-    assert spread(points, 2) == ["t48"]
-    assert spread(points, 4) == ["t30", "t48", "t90"]
-    assert spread(points, 8) == ["t10", "t30", "t48", "t52", "t90"]
-    assert spread([], 8) == []

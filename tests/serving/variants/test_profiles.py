@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from serving.errors import ModelError
-from serving.variants.profiles import Fingerprint, Profile, SegmentProfile, fingerprint, installed, path_of, read, store
+from serving.variants.profiles import Fingerprint, Profile, fingerprint, installed, path_of, read, store
 from serving.variants.variant import Variant
 
 HERE = Fingerprint("Some CPU avx2", 2, 24, "openvino 2026.4.1")
@@ -22,7 +22,6 @@ def made(**changes: Any) -> Profile:
         "fingerprint": HERE,
         "latency_s": {1: 0.001, 2: 0.0015, 4: 0.002},
         "latency_p95_s": {1: 0.002, 2: 0.0025, 4: 0.003},
-        "segments": (SegmentProfile("relu", {1: 0.0005}), SegmentProfile("logits", {1: 0.0006})),
         "load_s": 0.1,
         "memory_bytes": 1000,
         "accuracy": None,
