@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
 from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, KafkaError
@@ -98,6 +98,11 @@ def quiet() -> None:
     """Silence the library's own log, which repeats every failed attempt, unless debug output is wanted."""
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+
+
+def place_of(record: ConsumerRecord) -> str:
+    """Where a message lies, in words."""
+    return f"topic {record.topic} partition {record.partition} offset {record.offset}"
 
 
 async def for_ever(work: Callable[[], Awaitable[None]], what: str) -> None:

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from operators.transports.fetches import FetchLog
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from pipelines.kafka.async_clients import for_ever, reading
+from pipelines.kafka.async_clients import for_ever, place_of, reading
 from pipelines.settings import BrokerSettings
 
 log = logging.getLogger(__name__)
@@ -66,8 +66,8 @@ class Follower:
             try:
                 self._take(record)
             except Exception as error:  # the next message may be a good one
-                place = f"topic {record.topic} partition {record.partition} offset {record.offset}"
-                self._mishaps.note("a message is passed over", f"{place}: {type(error).__name__}: {error}")
+                said = f"{place_of(record)}: {type(error).__name__}: {error}"
+                self._mishaps.note("a message is passed over", said)
 
     async def _begin(self, consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
         """Seek to where reading begins or goes on; the ends as they are now."""

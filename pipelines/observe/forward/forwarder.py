@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError
 from operators.observer import UNOBSERVED, Observers
 from operators.wire.schema import Notification, StreamStatus, from_json
 from pipelines.health.heartbeat import INTERVAL_S
-from pipelines.kafka.async_clients import quiet, wait_for_broker
+from pipelines.kafka.async_clients import place_of, quiet, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topic_reader import records
 from pipelines.kafka.topics import TopicsConfig
@@ -103,9 +103,7 @@ class Forwarder:
         try:
             notice = self._notice(record)
         except Malformed as error:
-            way.ended(
-                "malformed", f"topic {record.topic} partition {record.partition} offset {record.offset}", str(error)
-            )
+            way.ended("malformed", place_of(record), str(error))
             return
         if notice is not None and way.spec.wants(notice):
             await way.deliver(notice, time.time() - record.timestamp / 1000, self._finder.find)

@@ -50,7 +50,6 @@ class SavedCrops:
     by_folder: Counter[str] = field(default_factory=Counter)
     unreadable: int = 0
     """Frames."""
-    too_small: int = 0
     full: bool = False
     """Whether there would have been more."""
 
@@ -103,9 +102,11 @@ def _save_frame(frame: RecordedFrame, into: Path, wanted: WantedCrops, tracks: _
         return
     for each in tracked:
         crop = cut(image, _box(each), wanted.margin).pixels
-        if min(crop.shape[:2]) < LEAST_SIDE:
-            saved.too_small += 1
-        elif each.track_id is not None and (number := tracks.take(result, each.track_id)) is not None:
+        if (
+            min(crop.shape[:2]) >= LEAST_SIDE
+            and each.track_id is not None
+            and (number := tracks.take(result, each.track_id)) is not None
+        ):
             folder = _folder(each, wanted.attribute)
             run = re.sub(r"[^A-Za-z0-9]", "", result.run)[:8]
             name = f"{_plain(result.stream)}_{run}-{each.track_id}_{number:03d}.jpg"

@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import JobOrder, from_json
-from pipelines.kafka.async_clients import for_ever, reading, wait_for_broker
+from pipelines.kafka.async_clients import for_ever, place_of, reading, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.run.jobs.pending import Lease, Pending
 from pipelines.settings import BrokerSettings
@@ -123,8 +123,7 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
             try:
                 order = from_json(record.value or b"", JobOrder)
             except Malformed as error:
-                place = f"topic {record.topic} partition {record.partition} offset {record.offset}"
-                self._mishaps.note("a message is passed over", f"{place}: {error}")
+                self._mishaps.note("a message is passed over", f"{place_of(record)}: {error}")
         self._pending.take(record.partition, record.offset, order, len(record.value or b""))
         if self._lease is not None and not self._pending.wanted(self._lease):
             self.put_down.set()

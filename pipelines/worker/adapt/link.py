@@ -22,7 +22,7 @@ from cache_adapt.adaptation.window import Sample
 from learning.features import numbers
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
 from operators.wire.mishaps import Mishaps
-from pipelines.kafka.async_clients import started, wait_for_broker
+from pipelines.kafka.async_clients import place_of, started, wait_for_broker
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
@@ -169,8 +169,7 @@ async def linked(query: str, settings: BrokerSettings, topics: TopicsConfig, giv
 
 
 def _take(link: Link, record: ConsumerRecord) -> None:
-    place = f"topic {record.topic} partition {record.partition} offset {record.offset}"
-    link.take(place, record.key, record.headers, record.value)
+    link.take(place_of(record), record.key, record.headers, record.value)
 
 
 async def _sending(link: Link, settings: BrokerSettings, topic: str) -> None:

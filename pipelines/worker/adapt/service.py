@@ -18,7 +18,7 @@ from operators.observer import UNOBSERVED, Observers
 from operators.wire.adaptation import SAMPLES_HEADER_KEY
 from operators.wire.mishaps import Mishaps
 from pipelines.health.heartbeat import INTERVAL_S
-from pipelines.kafka.async_clients import quiet, started, wait_for_broker
+from pipelines.kafka.async_clients import place_of, quiet, started, wait_for_broker
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
@@ -52,7 +52,7 @@ class Inbox:
             else:
                 self._wish(record)
         except Malformed as error:
-            self._mishaps.note("a message is passed over", f"{_place(record)}: {error}")
+            self._mishaps.note("a message is passed over", f"{place_of(record)}: {error}")
 
     def take_update(self, record: ConsumerRecord) -> None:
         """Take a message of the topic of updates: whatever is there, the next version must be greater."""
@@ -63,7 +63,7 @@ class Inbox:
         try:
             update = read_update(key, record.headers, record.value, self._versions.get(key, 0), now_s)
         except Malformed as error:
-            self._mishaps.note("an update is passed over", f"{_place(record)}: {error}")
+            self._mishaps.note("an update is passed over", f"{place_of(record)}: {error}")
             return
         self._versions.pop(key, None)
         self._versions[key] = update.version
@@ -88,12 +88,8 @@ class Inbox:
 
     def _is_foreign(self, record: ConsumerRecord, why: str | None) -> bool:
         if why is not None:
-            self._mishaps.note("a message is passed over", f"{_place(record)}: {why}")
+            self._mishaps.note("a message is passed over", f"{place_of(record)}: {why}")
         return why is not None
-
-
-def _place(record: ConsumerRecord) -> str:
-    return f"topic {record.topic} partition {record.partition} offset {record.offset}"
 
 
 LOOK_S = 1.0

@@ -38,20 +38,12 @@ class RegionRing:
         self._register = register
         self._free: list[OwnedRegion] = []
         self._all: list[OwnedRegion] = []
-        self._refused = not region_file.available()
-
-    @property
-    def refused(self) -> bool:
+        self.refused = not region_file.available()
         """Whether the server takes none, or there are none on this machine."""
-        return self._refused
-
-    def refuse(self) -> None:
-        """Use none any more: the server has not found what was written."""
-        self._refused = True
 
     async def lend(self, batch: Array) -> LentRegion | None:
         """A region that holds the batch; None where it has to travel in the message."""
-        if self._refused or batch.nbytes < LEAST_BYTES:
+        if self.refused or batch.nbytes < LEAST_BYTES:
             return None
         region = self._fitting(batch.nbytes) or await self._made(batch.nbytes)
         if region is None:
@@ -97,13 +89,13 @@ class RegionRing:
         try:
             region = create(wanted)
         except Unavailable as error:
-            self._refused = True
+            self.refused = True
             log.info("pictures travel in messages: %s", error)
             return None
         self._all.append(region)
         if await self._register(region.name, wanted):
             return region
-        self._refused = True
+        self.refused = True
         self._drop(region)
         return None
 

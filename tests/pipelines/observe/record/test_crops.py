@@ -58,7 +58,6 @@ def test_what_has_no_track_is_part_of_another_or_too_small_is_left_out(tmp_path:
     evidence = record(tmp_path / "evidence", thing(None), thing(4, parent_id=1), small, frames=12)
     saved = save_crops(evidence, tmp_path / "crops", WANTED)
     assert not saved.by_folder
-    assert saved.too_small == 12
     assert not (tmp_path / "crops").exists()
 
 
