@@ -84,8 +84,10 @@ class WebhookSink:
             raise Failed(f"no answer within {self._endpoint.timeout_s:g} s") from None
         except aiohttp.ClientConnectorError as error:  # TLS that is not trusted, too
             raise Away(_cause(error)) from None
-        except aiohttp.ClientError as error:
-            raise Failed(type(error).__name__) from None
+        except aiohttp.ClientResponseError:
+            raise Failed("what it answers is not HTTP") from None
+        except aiohttp.ClientError:
+            raise Failed("the connection broke") from None
         said = f"the server answers {status}"
         match meaning(status):
             case "refused":

@@ -150,6 +150,22 @@ async def test_a_server_that_hangs_fails_and_one_that_is_gone_is_away() -> None:
     assert "very-secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"), [(b"\x00\xffgarbage\r\n\r\n", "what it answers is not HTTP"), (b"", "the connection broke")]
+)
+async def test_a_server_that_speaks_something_else_is_named_in_words(answer: bytes, said: str) -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(64)
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(reply, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, sink_for(Endpoint(url, timeout_s=30)) as sink:
+        with pytest.raises(Failed, match=f"^{said}$"):
+            await sink.deliver(event_note(), None)
+
+
 async def test_a_certificate_must_be_trusted(tmp_path: Path) -> None:
     make_certificate(tmp_path)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
