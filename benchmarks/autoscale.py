@@ -4,7 +4,7 @@ Requests run in virtual time, on the paper's prices and machines, with Table 2's
 print was inferred or assumed, see ``autoscale_parts/profiles.py``. One model has a low, a fluctuating and a high load,
 and instances are paid by the GB (§6.2); 22 models have a day with spikes in 450 s, and machines are paid by the hour
 (§6.1), where the paper has a trace that we do not have. Arrivals are Poisson's. *Static* has what was loaded at first,
-*threshold* adds and takes away instances of one variant, *autoscale* is ``serving/autoscale``; by *throughput alone* it
+*threshold* adds and takes away instances of one variant, *autoscale* is the paper's way; by *throughput alone* it
 is the paper's programme, and with *slack 1.2* it keeps more in reserve, and 2 % may be late in place of 5 %.
 """
 
