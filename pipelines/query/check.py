@@ -16,7 +16,7 @@ from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
 from pipelines.query.lineage import node_problems
-from pipelines.query.models.model_check import model_problems
+from pipelines.query.models.model_check import Places, model_problems
 from pipelines.query.models.remote_models import backend_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
@@ -57,7 +57,9 @@ def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kin
     problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread), *zone_problems(draft)]
     problems += backend_problems(draft.nodes, _backends(document))
     if catalogue is not None:
-        problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
+        read = draft.query
+        places: Mapping[str, Places] = {"masks": read.masks, "zones": read.zones, "lines": read.lines} if read else {}
+        problems += model_problems(draft.nodes, catalogue, places)
     return Examined(draft, tuple(draft.document.located(problems)))
 
 

@@ -12,8 +12,8 @@ from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
 from pipelines.query.lineage import lineage
 from pipelines.query.models.remote_models import card_of
-from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, RecogniseNode, takes_frame
-from pipelines.query.zones import MaskSpec
+from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, RecogniseNode, TrackNode, takes_frame
+from pipelines.query.zones import MaskSpec, ShapeSpec
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, choices
@@ -23,13 +23,19 @@ from serving.variants.variant import ON
 Words = tuple[str, ...] | None
 """The names that a node may give an object; None where they are not known."""
 
+Places = Sequence[MaskSpec | ShapeSpec]
+"""Masks, zones or lines."""
+
 _SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names classes", "embed": "compares objects"}
 
 
 def model_problems(
-    nodes: Mapping[int, NodeSpec], catalogue: Catalogue, masks: Sequence[MaskSpec] = ()
+    nodes: Mapping[int, NodeSpec], catalogue: Catalogue, places: Mapping[str, Places] = {}
 ) -> list[Problem]:
-    """Problems with models (unknown, unsuitable), galleries, and words of filters and masks that no model says."""
+    """Problems with models (unknown, unsuitable), galleries, and words of filters and places that no model says.
+
+    ``places``: masks, zones and lines, by their keys.
+    """
     problems = list(_endpoint_problems(nodes))
     words: dict[str, Words] = {}
     for index, node in nodes.items():
@@ -38,20 +44,23 @@ def model_problems(
     by_name = {node.name: node for node in nodes.values()}
     for index, node in nodes.items():
         problems += _filter_problems(("nodes", index, "input"), node, by_name, words)
-    finders = [words[node.name] for node in nodes.values() if isinstance(node, DetectNode) and takes_frame(node)]
-    return [*problems, *_mask_problems(masks, finders)]
+    finders = [node for node in nodes.values() if not isinstance(node, TrackNode | RecogniseNode)]
+    for key, given in places.items():
+        said = [words[node.name] for node in finders if key != "masks" or takes_frame(node)]
+        problems += _place_problems(key, given, said)
+    return problems
 
 
-def _mask_problems(masks: Sequence[MaskSpec], finders: Sequence[Words]) -> Iterator[Problem]:
-    """Labels of masks that no detector of whole frames says."""
-    known = [word for words in finders for word in words or ()]
-    if any(words is None for words in finders):
+def _place_problems(key: str, given: Places, said: Sequence[Words]) -> Iterator[Problem]:
+    """Labels of masks, zones or lines that no detector says whose objects they are about."""
+    known = [word for words in said for word in words or ()]
+    if any(words is None for words in said):
         return
-    for index, mask in enumerate(masks):
-        for place, label in enumerate(mask.labels or ()):
+    for index, each in enumerate(given):
+        for place, label in enumerate(each.labels or ()):
             if label not in known:
                 what = f"{label!r} is nothing that is found{choices(label, known)}"
-                yield Problem(("masks", index, "labels", place), what)
+                yield Problem((key, index, "labels", place), what)
 
 
 def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:

@@ -118,6 +118,22 @@ def test_a_mask_for_what_no_detector_finds_is_a_problem(tmp_path: Path, models: 
     assert problem["message"] == "'person' is nothing that is found; allowed: moving"
 
 
+PLACES = """\
+    zones: [{name: yard, polygon: [[0, 0], [1, 0], [1, 1]], labels: [moving, cars]}]
+    lines: [{name: gate, points: [[0, 0.5], [1, 0.5]], labels: [moved]}]
+"""
+
+
+def test_zones_and_lines_for_what_no_detector_finds_are_problems(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD + PLACES)
+    result = CliRunner().invoke(command, [str(path), "--models", str(models), "--json"], catch_exceptions=False)
+    problems = {each["path"]: each["message"] for each in json.loads(result.output)["problems"]}
+    assert problems == {
+        "zones[0].labels[1]": "'cars' is nothing that is found; allowed: moving",
+        "lines[0].labels[0]": "'moved' is nothing that is found; allowed: moving",
+    }
+
+
 EXITS = """\
     version: 1
     name: cars
