@@ -122,7 +122,8 @@ def metrics(backend: BackendProcess) -> str:
 def test_its_networks_are_loaded_first_or_it_ends_with_one_line(tmp_path: Path) -> None:
     from tests.real.command import sluice
 
-    said = sluice("backend", "--listen", f"unix:{tmp_path}/s", "--load", "vehicle-type@onnxruntime-int8")
+    named = ("--listen", f"unix:{tmp_path}/s", "--load", "vehicle-type@onnxruntime-int8")
+    said = sluice("backend", *named, env={"SLUICE_CACHE": str(tmp_path / "cache")})
     assert said.returncode == 2
     assert "is not built yet" in said.stderr.splitlines()[-1]
 

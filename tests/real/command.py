@@ -13,8 +13,8 @@ SLUICE = str(Path(sys.executable).with_name("sluice"))
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without settings of Sluice, plus ``extra``."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
+    """This process's environment without settings of Sluice, but for the tests' own cache, plus ``extra``."""
+    clean = {key: value for key, value in os.environ.items() if key == "SLUICE_CACHE" or not key.startswith("SLUICE_")}
     return clean | dict(extra or {})
 
 
