@@ -90,7 +90,8 @@ class Adaptation:
         ]
         waits = bool(due) and not self._budget.may_reserve(self._training_s)
         if waits and not self._waits and self._budget.left_s < self._training_s:
-            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, self._budget.left_s)
+            left_s = max(self._budget.left_s, 0.0)
+            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, left_s)
         self._waits = waits
         return min(due, key=lambda each: each[0])[1] if due and not waits else None
 

@@ -160,6 +160,17 @@ async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(
     assert await the.work() is not None
 
 
+async def test_what_was_overspent_is_told_as_nothing_to_spend(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    budget = Budget(0.02, lambda: 10.0)
+    budget.spend("audits", 0.9)
+    the = worker(budget=budget)
+    the.see(*[1] * 30)
+    the.want()
+    assert the.adaptation.next(the.now_s) is None
+    assert caplog.messages == ["training waits: it takes 0.3 s, 0.0 s may be spent"]
+
+
 async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     used_s = 10.0

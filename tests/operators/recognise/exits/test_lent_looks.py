@@ -8,6 +8,7 @@ import pytest
 
 from learning.budget import Budget
 from operators.recognise.exits import followed_runs
+from operators.recognise.exits.node_exits import TOGETHER
 from operators.testing import call, make_frame, make_region
 from serving.errors import BackendDown, OutOfService, TooLate, Unavailable
 from tests.operators.recognise.exits.crossing import PAINT, ROWS
@@ -56,6 +57,22 @@ async def test_in_service_the_other_machine_hears_of_drawn_looks_alone_and_in_th
     after = crossing.plan("cached")
     assert after.audits - before.audits == crossing.far.crossed[True] == crossing.crossings.crossed
     assert after.agreement.disagreements == 0
+
+
+async def test_in_service_exits_are_heard_at_drawn_looks_alone_whether_they_are_sure_of_them() -> None:
+    crossing = await trusted(LentCrossing())
+    assert crossing.shared is not None
+    for threshold in (None, 0.0):
+        if threshold is not None:
+            surer(crossing, threshold)
+        heard, audits, calls = crossing.shared.tuned._heard.taken, crossing.far.crossed[True], crossing.calls
+        await crossing.passing(COLOURS, 200)
+        found = crossing.shared.tuned._heard.taken - heard
+        if threshold is None:
+            assert abs(found - (crossing.far.crossed[True] - audits)) < TOGETHER, "all that crossed"
+        else:
+            assert crossing.calls - calls == 800
+            assert 0.01 * 800 <= found <= 0.1 * 800, "one in twenty, though all crossed"
 
 
 async def test_exits_of_single_streams_learn_from_it_too() -> None:
