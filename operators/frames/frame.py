@@ -38,6 +38,7 @@ class Frame:
 
     @property
     def run(self) -> str:
+        """The id of the capture's run."""
         return self.header.run
 
     @property
@@ -57,10 +58,12 @@ class Frame:
 
     @property
     def width(self) -> int:
+        """Pixels."""
         return self.header.width
 
     @property
     def height(self) -> int:
+        """Pixels."""
         return self.header.height
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +44,10 @@ class BackendSide:
         self.meter, sessions = ProcessMeter(), SessionMeter()
         self.membership = Membership(facts.id, sessions)
         self._report = LoadReport(facts, self.meter, sessions, self._models.timed, clock.monotonic_s())
+
+    def listens(self, url: str) -> None:
+        """Tell the fleet this address: with port 0 it is known only now."""
+        self._report.facts = replace(self._report.facts, url=url)
 
     def leave(self) -> None:
         """It takes no more work: say so."""

@@ -94,8 +94,6 @@ def command(
     fleet = None if broker is None else broker_settings(broker)
     if fleet is None and (prefix, device, name) != (None, None, None):
         raise BadInput("--prefix, --device and --name are for a fleet: give --broker too, or leave them out")
-    if fleet is not None and listen.endswith(":0"):
-        raise BadInput(f"--listen {listen}: a fleet is told where its backends listen: give a port other than 0")
     topics = TopicsConfig().with_prefix(prefix)
     # gRPC and the engines, which a mistyped option need not wait for.
     from pipelines.commands.backend.process import BackendConfig, FleetConfig, serve_networks

@@ -87,7 +87,7 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
             async with (
                 stop_when_hung(engine.hung, stop),
                 end_when_the_loop_hangs(config.hangs_after_s),
-                _open(config, service, page),
+                _open(config, service, page, fleet),
                 meanwhile(_told(service, watching)),
                 meanwhile(giving_back()),
                 _linked(config, fleet, engine),
@@ -102,10 +102,9 @@ def _member(config: BackendConfig, fleet: FleetConfig, known: Catalogue) -> Back
     from pipelines.schedule.load_report import ProcessFacts
     from pipelines.schedule.names import process_name
 
-    process, at = process_name(), config.doors.grpc
-    url = at if at.startswith("unix:") else f"grpc://{at}"
-    name = fleet.name or process.partition("/")[0]
-    facts = ProcessFacts(process, "backend", name, url, fleet.device, model_memory() or machine_memory_bytes())
+    process = process_name()
+    name, room = fleet.name or process.partition("/")[0], model_memory() or machine_memory_bytes()
+    facts = ProcessFacts(process, "backend", name, device=fleet.device, memory_bytes=room)
     log.info("placements call this backend %s, of the kind %s", process, fleet.device)
     return BackendSide(facts, known, artefacts_dir())
 
@@ -125,8 +124,10 @@ def _page(config: BackendConfig) -> BackendPage | None:
 
 
 @asynccontextmanager
-async def _open(config: BackendConfig, service: InferenceService, page: BackendPage | None) -> AsyncIterator[None]:
-    """Listen while the block runs."""
+async def _open(
+    config: BackendConfig, service: InferenceService, page: BackendPage | None, fleet: BackendSide | None
+) -> AsyncIterator[None]:
+    """Listen while the block runs, and have the fleet told where."""
     doors, found = config.doors, config.doors.certificates
     tls = None if found is None else ServerTls(found.certificate, found.key, found.client_ca)
     if doors.in_the_clear:
@@ -137,6 +138,8 @@ async def _open(config: BackendConfig, service: InferenceService, page: BackendP
         )
         at = doors.grpc if not port else f"grpc://{doors.grpc.rpartition(':')[0]}:{port}"
         log.info("listening at %s", at)
+        if fleet is not None:
+            fleet.listens(at)
         if page is not None:
             context = None if found is None else found.context()
             await stack.enter_async_context(page.serving(service, config.limits.wire, context))

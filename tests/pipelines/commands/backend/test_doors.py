@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from pipelines.cli import sluice
 from pipelines.commands.backend.doors import DEFAULT_GRPC, TlsPaths, doors
 from serving.common.redaction import redact
 from serving.errors import BadInput
@@ -86,12 +84,3 @@ def test_files_that_are_not_there_or_no_certificates_are_refused(tls: TlsPaths, 
     assert found is not None
     with pytest.raises(BadInput, match="--cert, --key, --client-ca"):
         found.context()
-
-
-def test_a_backend_of_a_fleet_listens_where_the_fleet_can_be_told() -> None:
-    words = ["backend", "--listen", "127.0.0.1:0", "--broker", "kafka://127.0.0.1:1"]
-    done = CliRunner().invoke(sluice, words)
-    assert isinstance(done.exception, BadInput)
-    assert str(done.exception) == (
-        "--listen 127.0.0.1:0: a fleet is told where its backends listen: give a port other than 0"
-    )
