@@ -74,11 +74,14 @@ class HeardLooks(NamedTuple):
     shown: ShownLooks
 
     @classmethod
-    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, shown: ShownLooks, by_look: bool = False) -> HeardLooks:
+    def of(
+        cls, exits: Sequence[LearnedExit], rows: ExitRows, shown: ShownLooks, rule: PoolRule | None = None
+    ) -> HeardLooks:
         """Ask exits, of which there is one at least, about rows that have a tap for each of them.
 
-        ``by_look``: see ``SaidLooks``.
+        ``rule``: how looks are pooled; None: each is an answer.
         """
+        by_look = rule is not None and rule.by_look
         found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
         shares = [one.shares(tap, each.words) for one, tap, each in zip(exits, rows.taps, found, strict=True)]
         looks = [SaidLooks.of(each, exits[0].vocabulary, by_look) for each in (*shares, rows.shares)]

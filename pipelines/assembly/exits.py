@@ -26,9 +26,9 @@ from serving.variants.variant import parse
 
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
-    from cache_adapt.learned.pooled import PoolRule
     from cache_adapt.learned.specs import ExitCut
     from operators.recognise.exits.heard_exits import HeardExits
+    from operators.recognise.objects.objects import Objects
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ class NodeExitParts:
     identity: str
     """Digest of what the exits are trained on."""
     cut: CutOracle
-    rule: PoolRule | None
-    """How the node's looks are pooled; None: each is answered by itself."""
+    objects: Objects | None
+    """The objects that the node answers for; None: each look is answered by itself."""
 
     def stream(self, stream: str) -> SpecialisedStream:
         """The state of a stream that may come to have exits of its own."""
@@ -66,7 +66,8 @@ class NodeExitParts:
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 
         maker = self.learning.maker()
-        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, maker, self.rule)
+        rule = None if self.objects is None else self.objects.pool_rule
+        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, maker, rule)
         return HeardExits(request, self.cut, there)
 
     @cached_property
@@ -76,9 +77,9 @@ class NodeExitParts:
 
 
 def with_exits(
-    spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits, rule: PoolRule | None
+    spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits, objects: Objects | None
 ) -> ChainNetworks:
-    """The networks of a node, with the exits that its oracle may have; ``rule``: how its looks are pooled."""
+    """The networks of a node, with the exits that its oracle may have; ``objects``: those that it answers for."""
     oracle, learning = networks.recogniser.roles.oracle, audits.learning
     if len(networks.recogniser.names) < 2:  # there is nothing to tell apart
         return networks
@@ -86,14 +87,14 @@ def with_exits(
         return networks
     makes = makes_caches(spec)
     if isinstance(environment.engine, RemoteReference):
-        return _lent(spec, networks, environment, audits, environment.engine, rule)
+        return _lent(spec, networks, environment, audits, environment.engine, objects)
     entry = learning.catalogue.find(parse(oracle).model)
     there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
     if not (specializes(spec) or makes or there):
         return networks
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
-    parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, rule)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, objects)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)
@@ -105,7 +106,7 @@ def _lent(
     environment: Environment,
     audits: Audits,
     reference: RemoteReference,
-    rule: PoolRule | None,
+    objects: Objects | None,
 ) -> ChainNetworks:
     """The same for an oracle on another machine: exits sit on a network of this one, if the node lists one."""
     learning, makes, card = audits.learning, makes_caches(spec), environment.engine.card
@@ -115,7 +116,7 @@ def _lent(
     lender = Lender(found.model, partial(_lent_places, found.entry), weights(found.entry).stat().st_size)
     cut = LentCuts(reference, lender, audits.budget, networks.crossings)
     identity = lent_identity(card(found.model), card(reference.model))
-    parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut, rule)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut, objects)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject("")), makes) if makes else None
     special = SpecialisedExits(cut, parts.stream) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)

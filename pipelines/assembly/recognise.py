@@ -72,7 +72,7 @@ def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> O
     crossings = Crossings(audits.budget.share, elsewhere) if elsewhere else None
     networks = ChainNetworks(recogniser, costs, variants, crossings=crossings, late=late)
     objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
-    networks = with_exits(spec, networks, environment, audits, None if objects is None else objects.pool_rule)
+    networks = with_exits(spec, networks, environment, audits, objects)
     if not variants and objects is None and networks.cut is None:
         return recogniser
     terms = ChainTerms(audits.rule, audits.budget, Listeners(audits.changed, environment.observer))

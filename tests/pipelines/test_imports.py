@@ -22,6 +22,8 @@ BROKERS = {"kafka", "aiokafka.admin", "faust.transport.drivers.aiokafka", "opera
 LEARNING = {
     "operators.recognise.exits.heard_exits",
     "cache_adapt.learned.artefact",
+    "cache_adapt.learned.pooled",
+    "cache_adapt.learned.rows",
     "cache_adapt.adaptation.here",
 }
 """What only nodes with ``specialize`` or ``caches`` need."""

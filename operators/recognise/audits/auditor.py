@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
-from cache_adapt.learned.pooled import ShownLooks
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
 from operators.recognise.audits.comparing import AuditOutcome
@@ -24,6 +24,9 @@ from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
+
+if TYPE_CHECKING:
+    from cache_adapt.learned.pooled import ShownLooks
 
 OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""

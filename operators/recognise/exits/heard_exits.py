@@ -251,10 +251,9 @@ class HeardExits:
 
     def _hear(self, artefact: ExitArtefact, looks: TappedLooks) -> None:
         """Hear exits at the looks at objects of which no look is missing; tune them once enough were heard."""
-        drawn, rule, was_known = looks.drawn, self.request.rule, self._is_known(self._heard.taken)
+        drawn, was_known = np.flatnonzero(looks.drawn), self._is_known(self._heard.taken)
         rows = looks.rows.of(drawn).at([self._place(each.tensor) for each in artefact.exits])
-        by_look = rule is not None and rule.by_look
-        self._heard.add(HeardLooks.of(artefact.exits, rows, looks.shown.at(np.flatnonzero(drawn)), by_look))
+        self._heard.add(HeardLooks.of(artefact.exits, rows, looks.shown.at(drawn), self.request.rule))
         stream, began_s = self._began = self._began or (looks.stream, looks.media_time_s)
         if stream == looks.stream:
             self._heard_s = looks.media_time_s - began_s

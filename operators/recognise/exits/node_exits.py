@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.rows import ExitRows
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
@@ -259,6 +258,8 @@ class NodeExits:
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
         """As a sample, a look that exits would have answered is there for all that were not drawn."""
+        from cache_adapt.learned.rows import ExitRows  # with what exits are made of: not before they are wanted
+
         weights = np.ones(len(ended.rows), np.float32)
         if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.heard import HeardLooks
-from cache_adapt.learned.pooled import ShownLooks
-from cache_adapt.learned.rows import ExitRows
+if TYPE_CHECKING:
+    from cache_adapt.learned.heard import HeardLooks
+    from cache_adapt.learned.pooled import ShownLooks
+    from cache_adapt.learned.rows import ExitRows
 
 KEPT = 2400
 """Looks whose answers are kept: the newest."""
@@ -35,9 +37,9 @@ def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
     """Looks of several frames of one stream, one after the other."""
     if len(looks) == 1:
         return looks[0]
-    rows, drawn = ExitRows.joined([few.rows for few in looks]), np.concatenate([few.drawn for few in looks])
-    shown = ShownLooks.joined([few.shown for few in looks])
-    return TappedLooks(looks[0].stream, looks[-1].media_time_s, rows, drawn, shown)
+    first, last = looks[0], looks[-1]
+    rows, shown = first.rows.joined([few.rows for few in looks]), first.shown.joined([few.shown for few in looks])
+    return TappedLooks(first.stream, last.media_time_s, rows, np.concatenate([few.drawn for few in looks]), shown)
 
 
 class AnswersHeard:
@@ -57,4 +59,4 @@ class AnswersHeard:
     @property
     def now(self) -> HeardLooks:
         """Those that are kept at present, oldest first; there are some."""
-        return HeardLooks.joined(self._looks).at(slice(-KEPT, None))
+        return self._looks[0].joined(self._looks).at(slice(-KEPT, None))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
 
-from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
@@ -17,6 +16,9 @@ from operators.recognise.objects.run_objects import RunObjects
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute, Provenance
+
+if TYPE_CHECKING:
+    from cache_adapt.learned.pooled import PoolRule, ShownLooks
 
 LEAST_WEIGHT = 1e-3
 """The weight of a look at a box without area."""
@@ -115,7 +117,9 @@ class Objects:
 
     @property
     def pool_rule(self) -> PoolRule | None:
-        """The same for many objects at once; None: an object has no one answer."""
+        """The rule by which looks are pooled, for many objects at once; None: an object has no one answer."""
+        from cache_adapt.learned.pooled import PoolRule  # with what exits are made of: not before they are wanted
+
         rule = self._rule
         return PoolRule(self.words, rule.correlation, rule.border_strength, self._recogniser.names_by_look)
 
@@ -162,6 +166,8 @@ class Objects:
 
 def shown(frame: Frame, regions: Sequence[Region], objects: Objects | None) -> ShownLooks:
     """The objects of looks; ``objects``: pools them, None: nobody does. Without a track no object is seen twice."""
+    from cache_adapt.learned.pooled import ShownLooks  # as above
+
     tracks = [f"{frame.seq}/{each.id}" if each.track_id is None else str(each.track_id) for each in regions]
     names = [f"{frame.stream}/{frame.run}/{track}" for track in tracks]
     if objects is None:

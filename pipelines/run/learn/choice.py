@@ -128,9 +128,8 @@ class _Judged:
 
     def heard(self, places: Sequence[int]) -> Heard:
         some = [self.exits[place] for place in places]
-        rule = self.rows.rule
-        looks = HeardLooks.of(some, self.rows.at(places), self.rows.shown, rule is not None and rule.by_look)
-        return Heard.of(looks, some[0].vocabulary, rule)
+        looks = HeardLooks.of(some, self.rows.at(places), self.rows.shown, self.rows.rule)
+        return Heard.of(looks, some[0].vocabulary, self.rows.rule)
 
     def tuned(self, places: Sequence[int]) -> TunedExits:
         costs = self.costs.of(places, [self.lookups_s[place] for place in places])
