@@ -45,7 +45,7 @@ def floor_of_messages(clip: Path, frames: int) -> Marks:
 def _decoded(clip: Path, frames: int) -> Iterator[Frame]:
     with closing(open_source(SourceUri(str(clip)), Sampling("all"), None)) as source:
         for seq, picture in zip(range(frames), source.pictures(), strict=False):
-            yield frame_of(FrameId("floor", "", seq), picture.image, picture.media_time_s, datetime.now(UTC))
+            yield frame_of(FrameId("floor", "", seq), picture.pixels, picture.media_time_s, datetime.now(UTC))
 
 
 def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:
@@ -61,7 +61,7 @@ def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:
     network = open_model(entry, len(os.sched_getaffinity(0)))
     marks, last_s = Marks(), 0.0
     for frame in frames:
-        boxes = background.boxes(frame.image, frame.media_time_s)
+        boxes = background.boxes(frame.pixels, frame.media_time_s)
         found = [Region(0, detect.name, box, MOVING, fill, class_agnostic=True) for box, fill in boxes]
         tracked = track.select({detect.name: found})
         tracker.update(tracked, frame.media_time_s - last_s)

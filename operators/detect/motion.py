@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
+from operators.frames.planes import Pixels, Planes
 from operators.wire.result import MOVING
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
@@ -54,17 +55,22 @@ class Background:
         self._clock = MediaStopwatch()
         self._begun = False
 
-    def boxes(self, image: Image, media_time_s: float) -> list[tuple[Box, float]]:
+    def boxes(self, pixels: Pixels, media_time_s: float) -> list[tuple[Box, float]]:
         """Boxes of moving things with the share of each that is foreground, largest first."""
-        small = self._shrink(image)
+        small = self._shrink(pixels)
         mask = self._model.apply(small, learningRate=self._learning_rate(media_time_s))
         if self._clock.now_s < self._settings.warmup_s:
             return []
         return self._regions(np.where(mask > _SHADOW, np.uint8(255), np.uint8(0)))
 
-    def _shrink(self, image: Image) -> Image:
-        scale = min(1.0, self._settings.width / image.shape[1])
-        small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    def _shrink(self, pixels: Pixels) -> Image:
+        height, width = pixels.shape[:2]
+        scale = min(1.0, self._settings.width / width)
+        size = max(1, round(scale * width)), max(1, round(scale * height))
+        if isinstance(pixels, Planes):
+            small = pixels.scaled(*size)
+        else:
+            small = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
         blurred: Image = cv2.GaussianBlur(small, (5, 5), 0)
         return blurred
 
@@ -108,7 +114,7 @@ class MotionDetector:
             self.forget(frame.stream)
             self._backgrounds[key] = Background(self._settings)
         background = self._backgrounds[key]
-        found = await in_thread(lambda: background.boxes(frame.image, frame.media_time_s))
+        found = await in_thread(lambda: background.boxes(frame.pixels, frame.media_time_s))
         return [
             Region(id=0, node=self._node, box=box, label=MOVING, confidence=round(fill, 4), class_agnostic=True)
             for box, fill in found

@@ -1,9 +1,11 @@
 """The motion detector on drawn scenes, where what moves is known exactly."""
 
+import cv2
 import numpy as np
 import pytest
 
 from operators.detect.motion import MotionDetector, MotionSettings
+from operators.frames.planes import Planes
 from operators.testing import CALL, make_frame
 from operators.wire.result import MOVING
 
@@ -43,6 +45,16 @@ async def test_finds_what_moves_and_only_that():
         assert overlap(regions[0], box) > 0.6
         assert (regions[0].label, regions[0].class_agnostic, regions[0].node) == (MOVING, True, "detect")
         assert 0 < regions[0].confidence <= 1
+
+
+async def test_in_planes_it_finds_the_same_and_makes_no_image_of_them():
+    boxes = [None] * 10 + [(20 + 8 * i, 100, 80 + 8 * i, 140) for i in range(20)]
+    images = [scene(box, i) for i, box in enumerate(boxes)]
+    planes = [Planes(cv2.cvtColor(image, cv2.COLOR_BGR2YUV_I420), "yuv601") for image in images]
+    found = await detect(MotionDetector("detect"), planes)
+    assert [len(regions) for regions in found] == [0] * 10 + [1] * 20
+    assert all(overlap(regions[0], box) > 0.6 for regions, box in list(zip(found, boxes, strict=True))[10:])
+    assert not any(each.is_converted for each in planes)
 
 
 async def test_what_stands_still_becomes_background():
