@@ -183,24 +183,31 @@ def inference_handlers(service: InferenceService, regions: RegionCalls) -> grpc.
     async def infer(question: pb.ModelInferRequest, peer: str) -> pb.ModelInferResponse:
         return await service.infer(question, regions.of(peer))
 
+    of_anyone: list[tuple[Rpc[Any, Any], Callable[[Any], Awaitable[Any]]]] = [
+        (rpcs.SERVER_LIVE, service.server_live),
+        (rpcs.SERVER_READY, service.server_ready),
+        (rpcs.SERVER_METADATA, service.server_metadata),
+        (rpcs.MODEL_READY, service.model_ready),
+        (rpcs.MODEL_METADATA, service.model_metadata),
+        (rpcs.MODEL_CONFIG, service.model_config),
+        (rpcs.MODEL_STATISTICS, service.model_statistics),
+        (rpcs.REPOSITORY_INDEX, service.repository_index),
+        (rpcs.MODEL_LOAD, service.model_load),
+        (rpcs.MODEL_UNLOAD, service.model_unload),
+    ]
     return handlers(
         [
-            _answered(rpcs.SERVER_LIVE, lambda question, peer: service.server_live()),
-            _answered(rpcs.SERVER_READY, lambda question, peer: service.server_ready()),
-            _answered(rpcs.SERVER_METADATA, lambda question, peer: service.server_metadata()),
-            _answered(rpcs.MODEL_READY, lambda question, peer: service.model_ready(question)),
-            _answered(rpcs.MODEL_METADATA, lambda question, peer: service.model_metadata(question)),
-            _answered(rpcs.MODEL_CONFIG, lambda question, peer: service.model_config(question)),
-            _answered(rpcs.MODEL_STATISTICS, lambda question, peer: service.model_statistics(question)),
+            *(_answered(rpc, _for_anyone(ask)) for rpc, ask in of_anyone),
             _answered(rpcs.MODEL_INFER, infer),
-            _answered(rpcs.REPOSITORY_INDEX, lambda question, peer: service.repository_index(question)),
-            _answered(rpcs.MODEL_LOAD, lambda question, peer: service.model_load(question)),
-            _answered(rpcs.MODEL_UNLOAD, lambda question, peer: service.model_unload(question)),
             _answered(rpcs.REGION_STATUS, regions.status),
             _answered(rpcs.REGION_REGISTER, regions.register),
             _answered(rpcs.REGION_UNREGISTER, regions.unregister),
         ]
     )
+
+
+def _for_anyone(ask: Callable[[Question], Awaitable[Reply]]) -> Callable[[Question, str], Awaitable[Reply]]:
+    return lambda question, peer: ask(question)
 
 
 def _answered(rpc: Rpc[Question, Reply], behaviour: Callable[[Question, str], Awaitable[Reply]]) -> tuple[str, Handler]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -20,67 +21,46 @@ from serving.remote.server.refusals import HTTP, refusal
 log = logging.getLogger(__name__)
 
 HttpCall = Callable[[web.Request], Awaitable[web.Response]]
-MODEL = "/v2/models/{model}"
-VERSION = MODEL + "/versions/{version}"
+MODEL = "/v2/models/{name}"
+"""The fields of questions by their names."""
 
 
 def http_routes(service: InferenceService, limits: WireLimits) -> list[web.RouteDef]:
     """All paths that are answered; errors are JSON, as the protocol says."""
-
-    async def live(request: web.Request) -> web.Response:
-        return _verdict((await service.server_live()).live)
-
-    async def ready(request: web.Request) -> web.Response:
-        return _verdict((await service.server_ready()).ready)
-
-    async def metadata(request: web.Request) -> web.Response:
-        return _json(await service.server_metadata())
-
-    async def index(request: web.Request) -> web.Response:
-        said = await service.repository_index(pb.RepositoryIndexRequest())
-        return _answer(200, [plain(each) for each in said.models])
-
-    async def load(request: web.Request) -> web.Response:
-        return _json(await service.model_load(pb.RepositoryModelLoadRequest(model_name=request.match_info["model"])))
-
-    async def unload(request: web.Request) -> web.Response:
-        question = pb.RepositoryModelUnloadRequest(model_name=request.match_info["model"])
-        return _json(await service.model_unload(question))
-
-    async def model(request: web.Request) -> web.Response:
-        return _json(await service.model_metadata(pb.ModelMetadataRequest(**_named(request))))
-
-    async def model_ready(request: web.Request) -> web.Response:
-        return _verdict((await service.model_ready(pb.ModelReadyRequest(**_named(request)))).ready)
-
-    async def config(request: web.Request) -> web.Response:
-        return _json((await service.model_config(pb.ModelConfigRequest(**_named(request)))).config)
-
-    async def statistics(request: web.Request) -> web.Response:
-        return _json(await service.model_statistics(pb.ModelStatisticsRequest(**_named(request))))
-
+    load, unload, index = pb.RepositoryModelLoadRequest, pb.RepositoryModelUnloadRequest, pb.RepositoryIndexRequest
     routes = [
-        web.get("/v2/health/live", _told(live)),
-        web.get("/v2/health/ready", _told(ready)),
-        web.get("/v2", _told(metadata)),
-        web.get("/v2/models/stats", _told(statistics)),
-        web.post("/v2/repository/index", _told(index)),
-        web.post("/v2/repository/models/{model}/load", _told(load)),
-        web.post("/v2/repository/models/{model}/unload", _told(unload)),
+        web.get("/v2/health/live", _asked(service.server_live, pb.ServerLiveRequest, _verdict)),
+        web.get("/v2/health/ready", _asked(service.server_ready, pb.ServerReadyRequest, _verdict)),
+        web.get("/v2", _asked(service.server_metadata, pb.ServerMetadataRequest)),
+        web.get("/v2/models/stats", _asked(service.model_statistics, pb.ModelStatisticsRequest)),
+        web.post("/v2/repository/index", _asked(service.repository_index, index, _listed)),
+        web.post("/v2/repository/models/{model_name}/load", _asked(service.model_load, load)),
+        web.post("/v2/repository/models/{model_name}/unload", _asked(service.model_unload, unload)),
     ]
-    for path in (MODEL, VERSION):
+    for path in (MODEL, f"{MODEL}/versions/{{version}}"):
         routes += [
-            web.get(path, _told(model)),
-            web.get(f"{path}/ready", _told(model_ready)),
-            web.get(f"{path}/config", _told(config)),
-            web.get(f"{path}/stats", _told(statistics)),
+            web.get(path, _asked(service.model_metadata, pb.ModelMetadataRequest)),
+            web.get(f"{path}/ready", _asked(service.model_ready, pb.ModelReadyRequest, _verdict)),
+            web.get(
+                f"{path}/config", _asked(service.model_config, pb.ModelConfigRequest, lambda said: _json(said.config))
+            ),
+            web.get(f"{path}/stats", _asked(service.model_statistics, pb.ModelStatisticsRequest)),
             web.post(f"{path}/infer", _told(partial(infer, service, limits))),
         ]
     return routes
 
 
-def _named(request: web.Request) -> dict[str, str]:
-    return {"name": request.match_info.get("model", ""), "version": request.match_info.get("version", "")}
+def _asked(
+    ask: Callable[[Any], Awaitable[Any]],
+    question: Callable[..., Message],
+    shown: Callable[[Any], web.Response] | None = None,
+) -> HttpCall:
+    """A call whose question is in the path."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return (shown or _json)(await ask(question(**request.match_info)))
+
+    return _told(answer)
 
 
 def _told(call: HttpCall) -> HttpCall:
@@ -101,8 +81,13 @@ def _told(call: HttpCall) -> HttpCall:
     return answer
 
 
-def _verdict(good: bool) -> web.Response:
+def _verdict(said: pb.ServerLiveResponse | pb.ServerReadyResponse | pb.ModelReadyResponse) -> web.Response:
+    good = said.live if isinstance(said, pb.ServerLiveResponse) else said.ready
     return web.Response(status=200 if good else 503)
+
+
+def _listed(said: pb.RepositoryIndexResponse) -> web.Response:
+    return _answer(200, [plain(each) for each in said.models])
 
 
 def _json(message: Message) -> web.Response:
@@ -123,7 +108,7 @@ async def infer(service: InferenceService, limits: WireLimits, request: web.Requ
     said = request.headers.get(JSON_BYTES, str(len(body)))
     if not said.isdecimal() or not said.isascii() or len(said) > 12:
         raise Malformed(f"{JSON_BYTES} must be a number of bytes")
-    name, version = request.match_info["model"], request.match_info.get("version", "")
+    name, version = request.match_info["name"], request.match_info.get("version", "")
     asked = read_question(name, version, body, int(said), limits)
     answer = await service.infer(asked.request, None)
     data, json_bytes = write_answer(answer, asked, limits)

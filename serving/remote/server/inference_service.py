@@ -103,14 +103,14 @@ class InferenceService:
         self._clock, self._ended = clock, ended
         self._counts: dict[str, NetworkCounts] = {}
 
-    async def server_live(self) -> pb.ServerLiveResponse:
+    async def server_live(self, question: pb.ServerLiveRequest) -> pb.ServerLiveResponse:
         return pb.ServerLiveResponse(live=True)
 
-    async def server_ready(self) -> pb.ServerReadyResponse:
+    async def server_ready(self, question: pb.ServerReadyRequest) -> pb.ServerReadyResponse:
         """Whether requests should be sent: not while it starts, and not once it drains."""
         return pb.ServerReadyResponse(ready=self.admission.unready is None)
 
-    async def server_metadata(self) -> pb.ServerMetadataResponse:
+    async def server_metadata(self, question: pb.ServerMetadataRequest) -> pb.ServerMetadataResponse:
         member = () if self._fleet is None else (extension(self._fleet.process),)
         extensions = (*EXTENSIONS, *member)
         return pb.ServerMetadataResponse(name="sluice", version=version("sluice-video"), extensions=extensions)
