@@ -35,7 +35,8 @@ format: $(VENV)/.installed-dev ## put the code into the house's format
 	$(BIN)/ruff format
 
 stubs: $(VENV)/.installed-dev ## generate what speaks to servers of networks from its definition
-	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. serving/remote/protocol/inference.proto
+	$(BIN)/python -m grpc_tools.protoc -I. --pyi_out=. \
+		--descriptor_set_out=serving/remote/protocol/inference.binpb serving/remote/protocol/inference.proto
 
 bench: $(VENV)/.installed-dev ## run every benchmark and rewrite benchmarks/results (long)
 	@set -e; for script in $$(ls benchmarks/*.py | grep -vE '/(__init__|harness|claims|stale)\.py$$'); do \
