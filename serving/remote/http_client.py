@@ -1,9 +1,11 @@
-"""HTTP to one endpoint: bounded answers, no redirects, no cookies, no proxies, nothing unpacked."""
+"""HTTP to one address: bounded answers, no redirects, no cookies, no proxies, nothing unpacked."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Literal
@@ -11,14 +13,13 @@ from typing import Literal
 import aiohttp
 
 from serving.common.retrying import asked_for_s
-from serving.common.wire_use import called
 from serving.errors import Unavailable
-from serving.remote.endpoint.reply import LARGEST_BYTES
 
 BUSY = {429, 503}
 WRONG = {400, 404, 405, 413, 415, 422, 501}
 KEYLESS = {401, 403}
 PASSING = {408, 425}
+"""Refusals that another attempt may overcome."""
 
 
 class NotReached(Unavailable):
@@ -26,17 +27,22 @@ class NotReached(Unavailable):
 
 
 @dataclass(frozen=True)
-class EndpointAnswer:
+class HttpAnswer:
     """The answer to one request; the body does not show in a ``repr``."""
 
     status: int
     retry_after_s: float
     body: bytes = field(repr=False)
+    """So much of it as is read; longer ones have one byte more than that."""
 
     @property
     def meaning(self) -> Literal["answered", "wrong", "no key", "busy", "failed", "refused"]:
-        """The meaning of its status; a redirect is refused."""
-        if self.status == 200:
+        """The meaning of its status; a redirect is refused.
+
+        >>> [HttpAnswer(status, 0.0, b"").meaning for status in (204, 301, 400, 408, 500, 503)]
+        ['answered', 'refused', 'wrong', 'failed', 'failed', 'busy']
+        """
+        if 200 <= self.status < 300:
             return "answered"
         if self.status in BUSY:
             return "busy"
@@ -47,34 +53,52 @@ class EndpointAnswer:
         return "failed" if self.status >= 500 or self.status in PASSING else "refused"
 
 
-class EndpointConnection:
-    """The connections of one endpoint; opened by the first request, on the event loop that makes it."""
+@dataclass(frozen=True)
+class HttpTerms:
+    """The bounds of a client, and whom it trusts."""
 
-    def __init__(self, url: str, key: str | None, timeout_s: float, at_once: int) -> None:
-        self._url, self._key, self._timeout_s, self._at_once = url.rstrip("/"), key, timeout_s, at_once
+    timeout_s: float
+    at_once: int
+    most_bytes: int
+    """Read of an answer; the connection of a longer one is closed."""
+    tls: ssl.SSLContext | None = None
+    """None: the system's certificates."""
+
+
+class HttpClient:
+    """The connections to one address; opened by the first request, on the event loop that makes it.
+
+    The address shows in no error: it may hold a secret.
+    """
+
+    def __init__(self, url: str, terms: HttpTerms, now_s: Callable[[], float] = time.time) -> None:
+        self._url, self._terms, self._now_s = url, terms, now_s
         self._session: aiohttp.ClientSession | None = None
 
-    async def request(self, method: Literal["GET", "POST"], path: str, body: bytes | None = None) -> EndpointAnswer:
-        """Ask once; Unavailable, without the address, where there is no answer or it is too long."""
+    async def request(
+        self, method: Literal["GET", "POST"], path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> HttpAnswer:
+        """Ask once; NotReached where there is no connection, Unavailable where there is no answer."""
         try:
             async with self._opened().request(
-                method, f"{self._url}{path}", data=body, headers=self._headers(), allow_redirects=False
+                method, f"{self._url}{path}", data=body, headers=headers, allow_redirects=False
             ) as answer:
-                data = await _read(answer.content)
-                if body is not None:
-                    called(len(body), len(data))
-                return EndpointAnswer(answer.status, asked_for_s(answer.headers.get("Retry-After"), time.time()), data)
+                asked_s = asked_for_s(answer.headers.get("Retry-After"), self._now_s())
+                return HttpAnswer(answer.status, asked_s, await _read(answer.content, self._terms.most_bytes))
         except aiohttp.ConnectionTimeoutError:
             raise NotReached("no connection in time") from None
         except TimeoutError:
-            raise Unavailable(f"no answer within {self._timeout_s:g} s") from None
-        except aiohttp.ClientConnectorCertificateError:
-            raise NotReached("the server's certificate is not trusted") from None
+            raise Unavailable(f"no answer within {self._terms.timeout_s:g} s") from None
+        except aiohttp.ClientConnectorCertificateError as error:
+            why = getattr(error.certificate_error, "verify_message", "") or "it names another host"
+            raise NotReached(f"the server's certificate is not trusted: {why}") from None
         except aiohttp.ClientConnectorError as error:
             cause = error.os_error.strerror or type(error.os_error).__name__
             raise NotReached(f"no connection: {cause}") from None
-        except (aiohttp.ClientError, ValueError) as error:  # ValueError: of what is no HTTP
-            raise Unavailable(f"no answer: {type(error).__name__}") from None
+        except (aiohttp.ClientResponseError, ValueError):
+            raise Unavailable("no answer: what came is not HTTP") from None
+        except aiohttp.ClientError:
+            raise Unavailable("no answer: the connection broke") from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -84,30 +108,26 @@ class EndpointConnection:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
+            terms = self._terms
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._at_once),
+                connector=aiohttp.TCPConnector(limit=terms.at_once, ssl=terms.tls or True),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=self._timeout_s / 2),
+                timeout=aiohttp.ClientTimeout(total=terms.timeout_s, sock_connect=terms.timeout_s / 2),
                 auto_decompress=False,
+                headers={
+                    "Accept-Encoding": "identity",
+                    "Content-Type": "application/json",
+                    "User-Agent": f"sluice/{version('sluice-video')}",
+                },
             )
         return self._session
 
-    def _headers(self) -> dict[str, str]:
-        headers = {
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": f"sluice/{version('sluice-video')}",
-        }
-        if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key}"
-        return headers
 
-
-async def _read(content: aiohttp.StreamReader) -> bytes:
-    """All of an answer; Unavailable where it is longer than allowed: the rest is not read."""
+async def _read(content: aiohttp.StreamReader, most: int) -> bytes:
+    """An answer as far as it is read."""
     data = bytearray()
     async for part in content.iter_any():
         data += part
-        if len(data) > LARGEST_BYTES:
-            raise Unavailable(f"the answer has more than {LARGEST_BYTES} bytes")
-    return bytes(data)
+        if len(data) > most:
+            break
+    return bytes(data[: most + 1])

@@ -58,7 +58,7 @@ class Sightings:
 
     def __init__(self) -> None:
         self._labels: OrderedDict[int, str] = OrderedDict()
-        """Of tracks that have not ended."""
+        """By track that has not ended."""
         self._number = 0
         self._kept: deque[ListedEvent] = deque(maxlen=KEPT_EVENTS)
 

@@ -2,5 +2,5 @@
 and a question go out, a label of the query's list comes back, or ``unknown``. Whatever the endpoint says is hostile.
 
 Read in this order: ``terms``, ``question``, ``reply``, ``answer``, ``call_cost``, ``call_rate``,
-``connection``, ``caller``, ``vision_model``, ``endpoints_client``.
+``caller``, ``vision_model``, ``endpoints_client``.
 """

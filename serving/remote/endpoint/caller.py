@@ -13,14 +13,15 @@ from serving.common.clock import Clock, sleep
 from serving.common.redaction import redact
 from serving.common.retrying import Backoff, Persistence
 from serving.common.untrusted import printable
+from serving.common.wire_use import called
 from serving.errors import Malformed, ModelError, Unavailable
 from serving.remote.breaker import Breaker, BreakerRule
 from serving.remote.endpoint.call_cost import CallCost, expected
 from serving.remote.endpoint.call_rate import CallRate
-from serving.remote.endpoint.connection import EndpointAnswer, EndpointConnection, NotReached
 from serving.remote.endpoint.question import body, manners
-from serving.remote.endpoint.reply import Reply, read_names, read_reply
+from serving.remote.endpoint.reply import LARGEST_BYTES, Reply, read_names, read_reply
 from serving.remote.endpoint.terms import VisionEndpoint
+from serving.remote.http_client import HttpAnswer, HttpClient, HttpTerms, NotReached
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,8 @@ class EndpointCaller:
         self._endpoint, self._budget, self._clock, self._rng = endpoint, budget, clock, rng
         self.spending = EndpointSpending()
         calls = endpoint.calls
-        self._connection = EndpointConnection(endpoint.url, endpoint.key, calls.timeout_s, calls.in_flight)
+        self._client = HttpClient(endpoint.url.rstrip("/"), HttpTerms(calls.timeout_s, calls.in_flight, LARGEST_BYTES))
+        self._headers = {} if endpoint.key is None else {"Authorization": f"Bearer {endpoint.key}"}
         usual = expected(endpoint.question, endpoint.detail)
         self._cost = CallCost(budget.terms.prices, endpoint.tokens, usual)
         self._rate = CallRate(calls.per_minute)
@@ -106,7 +108,7 @@ class EndpointCaller:
 
     async def names(self) -> list[str] | None:
         """The models that the endpoint lists, if any; Unavailable where it does not answer, ModelError for the key."""
-        answer = await self._connection.request("GET", "/models")
+        answer = await self._client.request("GET", "/models", None, self._headers)
         if answer.meaning == "no key":
             raise ModelError(f"the server answers {answer.status}: give the right key")
         return read_names(answer.body) if answer.meaning == "answered" else None
@@ -136,9 +138,9 @@ class EndpointCaller:
         raise AssertionError("counting has no end")
 
     async def close(self) -> None:
-        await self._connection.close()
+        await self._client.close()
 
-    async def _call(self, picture: str, background: bool) -> tuple[EndpointAnswer, Reply | None]:
+    async def _call(self, picture: str, background: bool) -> tuple[HttpAnswer, Reply | None]:
         """The answer to a request in the form that the server takes, read where there is one."""
         while True:
             self.check(background)
@@ -154,7 +156,7 @@ class EndpointCaller:
             raise CallGivenUp(_said(answer))
         return answer, reply
 
-    async def _paid(self, request: bytes) -> tuple[EndpointAnswer, Reply | None]:
+    async def _paid(self, request: bytes) -> tuple[HttpAnswer, Reply | None]:
         """Make one request, and pay for it, also where it was sent and has no answer: it may have been charged."""
         name, estimate = self._endpoint.name, self._cost.estimate(len(request))
         if not self._budget.reserve(name, estimate):
@@ -171,7 +173,7 @@ class EndpointCaller:
             self._budget.pay(name, self._endpoint.model, estimate, paid)
             self.spending.cost += paid
 
-    async def _heard(self, request: bytes) -> tuple[EndpointAnswer, Reply | None]:
+    async def _heard(self, request: bytes) -> tuple[HttpAnswer, Reply | None]:
         """Make one request, and have the breaker hear how it went."""
         if not self._breaker.allows(self._clock.monotonic_s()):
             raise NotPaid("it is left alone until a call has ended")
@@ -179,7 +181,8 @@ class EndpointCaller:
         self.spending.calls += 1
         end = self._breaker.left
         try:
-            answer = await self._connection.request("POST", "/chat/completions", request)
+            answer = await self._client.request("POST", "/chat/completions", request, self._headers)
+            called(len(request), len(answer.body))
             reply = read_reply(answer.body) if answer.meaning == "answered" else None
             if reply is not None:
                 end = self._breaker.succeeded
@@ -198,7 +201,7 @@ class EndpointCaller:
     def _failed(self) -> None:
         self._breaker.failed(self._clock.monotonic_s(), self._rng)
 
-    def _may_be_told_else(self, answer: EndpointAnswer) -> bool:
+    def _may_be_told_else(self, answer: HttpAnswer) -> bool:
         """Whether a request that was refused may be made in another form."""
         return answer.meaning == "wrong" and len(self._manners) > 1
 
@@ -210,7 +213,7 @@ class EndpointCaller:
         return self._cost.of(usage, wire_bytes)
 
 
-def _said(answer: EndpointAnswer) -> str:
+def _said(answer: HttpAnswer) -> str:
     """The answer in place of a completion, in a line; it may repeat what the endpoint was sent."""
     if 300 <= answer.status < 400:
         return f"the server answers {answer.status}: redirects are not followed"

@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 from operators.wire.schema import Notification, from_json
 from pipelines.observe.forward.delivery import MOST_FAILURES
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused, Sink
-from pipelines.observe.forward.webhook import Endpoint, WebhookSink, meaning
+from pipelines.observe.forward.webhook import Endpoint, WebhookSink
 from serving.common.retrying import MOST_PATIENCE_S, asked_for_s
+from serving.remote.http_client import HttpAnswer
 from tests.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
@@ -116,7 +117,17 @@ async def test_without_a_secret_nothing_is_signed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(400, Refused), (410, Refused), (500, Failed), (502, Failed), (429, Away), (503, Away)]
+    ("status", "error"),
+    [
+        (400, Refused),
+        (401, Refused),
+        (410, Refused),
+        (501, Refused),
+        (500, Failed),
+        (502, Failed),
+        (429, Away),
+        (503, Away),
+    ],
 )
 async def test_statuses_say_what_they_mean(status: int, error: type[Exception]) -> None:
     async with served(Receiver(statuses=[status])) as receiver, sink_for(Endpoint(receiver.url)) as sink:
@@ -151,7 +162,7 @@ async def test_a_server_that_hangs_fails_and_one_that_is_gone_is_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"), [(b"\x00\xffgarbage\r\n\r\n", "what it answers is not HTTP"), (b"", "the connection broke")]
+    ("answer", "said"), [(b"\x00\xffgarbage\r\n\r\n", "what came is not HTTP"), (b"", "the connection broke")]
 )
 async def test_a_server_that_speaks_something_else_is_named_in_words(answer: bytes, said: str) -> None:
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -162,7 +173,7 @@ async def test_a_server_that_speaks_something_else_is_named_in_words(answer: byt
     server = await asyncio.start_server(reply, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, sink_for(Endpoint(url, timeout_s=30)) as sink:
-        with pytest.raises(Failed, match=f"^{said}$"):
+        with pytest.raises(Failed, match=f"^no answer: {said}$"):
             await sink.deliver(event_note(), None)
 
 
@@ -235,5 +246,7 @@ def test_whatever_a_server_says_asks_for_a_time_within_the_bound(said: str) -> N
 
 
 def test_every_status_has_a_meaning_and_only_success_delivers() -> None:
-    assert [status for status in range(100, 600) if meaning(status) == "delivered"] == list(range(200, 300))
-    assert all(meaning(status) == "refused" for status in range(300, 400))
+    assert [status for status in range(100, 600) if HttpAnswer(status, 0.0, b"").meaning == "answered"] == list(
+        range(200, 300)
+    )
+    assert all(HttpAnswer(status, 0.0, b"").meaning == "refused" for status in range(300, 400))
