@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from operators.wire.schema import BackendPlacement, FleetPlacement
 from serving.errors import SluiceError
+
+if TYPE_CHECKING:
+    from serving.backend import Backend
 
 log = logging.getLogger(__name__)
 
@@ -16,30 +19,10 @@ DRAIN_S = 8.0
 """A network that is to go is kept for so long: workers hear of the placement, and of what is ready elsewhere."""
 
 
-class LoadableNetworks(Protocol):
-    """The networks of a backend: ``serving.backend.Backend``."""
-
-    async def load(self, model: str) -> float:
-        """Have it answer at once; SluiceError where it cannot be loaded."""
-        ...
-
-    async def unload(self, model: str) -> None:
-        """Give its memory back once nobody uses it."""
-        ...
-
-    def is_loaded(self, model: str) -> bool:
-        """Whether it answers at once."""
-        ...
-
-    def run_with(self, model: str) -> frozenset[str]:
-        """All models that are unloaded with it, itself included; none where it is not loaded."""
-        ...
-
-
 class Member:
     """Used from one event loop."""
 
-    def __init__(self, process: str, networks: LoadableNetworks, obeyed: Callable[[int], None]) -> None:
+    def __init__(self, process: str, networks: Backend, obeyed: Callable[[int], None]) -> None:
         """``process``: what placements call it; ``obeyed`` hears of the epoch that it obeys from now on."""
         self._process, self._networks, self._obeyed = process, networks, obeyed
         self._placement: FleetPlacement | None = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
-from serving.engines.network import Network, run_in_steps
+from serving.engines.network import EngineNetwork, run_in_steps
 
 
 class GroupRequest(NamedTuple):
@@ -50,44 +50,25 @@ class Group(Protocol):
         ...
 
 
-class Solo:
-    """One network by itself."""
+class NetworkGroup:
+    """A network by itself, or several networks and the layers that they have in common."""
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self.batch_limit = network.batch_limit
+    def __init__(self, network: EngineNetwork, suffixes: Mapping[str, EngineNetwork] = {}) -> None:
+        """``network``: the whole one, or the common layers; ``suffixes``: by model, each taking their first output."""
+        self._network, self._suffixes = network, suffixes
+        limits = [each.batch_limit for each in (network, *suffixes.values()) if each.batch_limit is not None]
+        self.batch_limit = min(limits, default=None)
 
     def check(self, model: str, batch: Array) -> None:
         self._network.check(batch)
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
+        """Run the network once for all requests, then the suffix of every model for its own."""
         batches = [each.batch for each in asked]
-        return shared_out(run_in_steps(self._network.run, together(batches), step), batches)
-
-    def memory_bytes(self) -> int:
-        return self._network.memory_bytes()
-
-    def close(self) -> None:
-        self._network.close()
-
-
-class SharedPrefix:
-    """Several networks and the layers that they have in common; all take the same input."""
-
-    def __init__(self, prefix: Network, suffixes: Mapping[str, Network]) -> None:
-        """``suffixes``: by model, each taking the first output of ``prefix``."""
-        self._prefix, self._suffixes = prefix, suffixes
-        limits = [each.batch_limit for each in (prefix, *suffixes.values()) if each.batch_limit is not None]
-        self.batch_limit = min(limits, default=None)
-
-    def check(self, model: str, batch: Array) -> None:
-        self._prefix.check(batch)
-
-    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
-        """The prefix once for all requests, then the suffix of every model for its own."""
-        batches = [each.batch for each in asked]
-        features = run_in_steps(self._prefix.run, together(batches), step)[:1]
-        rows = [parts[0] for parts in shared_out(features, batches)]
+        outputs = run_in_steps(self._network.run, together(batches), step)
+        if not self._suffixes:
+            return shared_out(outputs, batches)
+        rows = [parts[0] for parts in shared_out(outputs[:1], batches)]
         answers: list[list[Array]] = [[] for _ in asked]
         for model in dict.fromkeys(each.model for each in asked):
             places = [place for place, each in enumerate(asked) if each.model == model]
@@ -98,10 +79,10 @@ class SharedPrefix:
         return answers
 
     def memory_bytes(self) -> int:
-        return sum(part.memory_bytes() for part in (self._prefix, *self._suffixes.values()))
+        return sum(part.memory_bytes() for part in (self._network, *self._suffixes.values()))
 
     def close(self) -> None:
-        for part in (self._prefix, *self._suffixes.values()):
+        for part in (self._network, *self._suffixes.values()):
             part.close()
 
 

@@ -74,31 +74,6 @@ def interrupt(thread: threading.Thread) -> None:
         end()
 
 
-class Network(Protocol):
-    """A network, as the backend uses it."""
-
-    @property
-    def batch_limit(self) -> int | None:
-        """The most items of one ``run``; None: any number."""
-        ...
-
-    def check(self, batch: Array) -> None:
-        """Raise ModelError where a batch has the wrong shape or type, or nothing in it."""
-        ...
-
-    def run(self, batch: Array) -> list[Array]:
-        """Outputs in the card's order, first axis as long as the batch's."""
-        ...
-
-    def memory_bytes(self) -> int:
-        """Resident memory that it took, measured."""
-        ...
-
-    def close(self) -> None:
-        """Give the memory back; it is not run again."""
-        ...
-
-
 class EngineNetwork:
     """A graph, or a part of one, in an engine."""
 
@@ -119,10 +94,11 @@ class EngineNetwork:
             raise ModelError(f"model {self._name!r} was given an empty batch")
 
     def run(self, batch: Array) -> list[Array]:
-        """Outputs in the graph's order."""
+        """Outputs in the graph's order, first axis as long as the batch's."""
         return self._engine.run(0, batch)
 
     def memory_bytes(self) -> int:
+        """Resident memory that it took, measured."""
         return self._engine.memory_bytes()
 
     def close(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.catalogue.lookup import Entry, read_weights, verify
-from serving.engines.groups import Group, SharedPrefix, Solo
-from serving.engines.network import Engine, EngineNetwork, Network
+from serving.engines.groups import Group, NetworkGroup
+from serving.engines.network import Engine, EngineNetwork
 from serving.errors import ModelError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
@@ -37,7 +37,7 @@ def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
     if sources[0].cuts is not None:
         return _cut(sources[0], sources[0].cuts, models[0], threads)
     if len(sources) == 1:
-        return Solo(_whole(sources[0], models[0], threads))
+        return NetworkGroup(_whole(sources[0], models[0], threads))
     return _shared(sources, models, threads)
 
 
@@ -66,7 +66,7 @@ def prefix_shares(source: ResolvedModel) -> dict[str, float]:
     return {sha256(digest + how).hexdigest()[:DIGEST_CHARS]: share for digest, share in filter(None, first)}
 
 
-def open_model(entry: Entry, threads: int) -> Network:
+def open_model(entry: Entry, threads: int) -> EngineNetwork:
     """Verify and open a model as it is, in the default engine; raises ModelError."""
     source = ResolvedModel(entry.card.name, entry, reference(entry.card.name), entry.path)
     return _whole(source, _graph(source), threads)
@@ -128,7 +128,7 @@ def _limit(source: ResolvedModel) -> int | None:
     return min(limits, default=None)
 
 
-def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto], threads: int) -> SharedPrefix:
+def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto], threads: int) -> NetworkGroup:
     from serving.graphs.segments import split
 
     cuts = _worthwhile_prefix(models)
@@ -142,7 +142,7 @@ def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto],
         source.name: EngineNetwork(source.name, suffix, engine_for(source.variant, threads))
         for source, (_, suffix) in zip(sources, pieces, strict=True)
     }
-    return SharedPrefix(prefix, suffixes)
+    return NetworkGroup(prefix, suffixes)
 
 
 def _worthwhile_prefix(models: Sequence[onnx.ModelProto]) -> Sequence[str] | None:

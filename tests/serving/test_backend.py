@@ -14,7 +14,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
-from serving.engines.groups import Group, GroupRequest, Solo
+from serving.engines.groups import Group, GroupRequest, NetworkGroup
 from serving.errors import ModelError, SluiceError, TooLate
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import BACKGROUND, Urgency
@@ -75,7 +75,7 @@ async def running(
 
     def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
         (source,) = sources
-        return Solo(open_one(source))
+        return NetworkGroup(open_one(source))
 
     catalogue = Catalogue([tmp_path])
     room = NetworkBounds(memory_bytes, 1, max_batch)

@@ -14,7 +14,7 @@ import pytest
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
-from serving.engines.groups import Group, Solo
+from serving.engines.groups import Group, NetworkGroup
 from serving.errors import OutOfService, SluiceError
 from serving.loading.opening import open_group
 from serving.scheduling.limits import NetworkBounds, TimeLimits
@@ -110,7 +110,7 @@ async def test_a_thread_that_cannot_be_freed_hangs_the_device_and_whoever_asks_i
     mean_model(tmp_path, "one")
 
     def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
-        return Solo(Deaf(gate)) if sources[0].name == "one" else open_group(sources, threads)
+        return NetworkGroup(Deaf(gate)) if sources[0].name == "one" else open_group(sources, threads)
 
     async with serving(mean_model(tmp_path), opener=opener) as backend:
         await backend.load("means")
@@ -130,7 +130,7 @@ async def test_a_thread_that_cannot_be_freed_hangs_the_device_and_whoever_asks_i
 
 async def test_a_stop_does_not_wait_for_a_thread_that_never_returns(tmp_path: Path, gate: threading.Event) -> None:
     mean_model(tmp_path)
-    async with serving(Catalogue([tmp_path]), opener=lambda *_: Solo(Deaf(gate))) as backend:
+    async with serving(Catalogue([tmp_path]), opener=lambda *_: NetworkGroup(Deaf(gate))) as backend:
         stuck = asyncio.create_task(backend.infer("means", DARK, SOON))
         await asyncio.sleep(2.0)
     with pytest.raises(OutOfService):
