@@ -13,6 +13,7 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
+from pipelines.process.shortage import shortage
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import SafeFormatter, SafeStream, say, show_traceback
 from serving.errors import SluiceError
@@ -113,7 +114,8 @@ def main() -> None:
         if debug:
             raise
         lacks = extras.remedy(error.name) if isinstance(error, ModuleNotFoundError) else None
-        _complain(lacks or f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
+        unexpected = f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)"
+        _complain(lacks or shortage(error) or unexpected)
         status = 1
     _leave(status if isinstance(status, int) else 0)
 

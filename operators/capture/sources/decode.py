@@ -238,6 +238,9 @@ class VideoReader:
         except av.error.FFmpegError as error:
             if self._acceleration.failed(error):
                 raise DeviceFailed(f"{self._uri}: the device no longer decodes it", "decode_error") from None
+            if self._decoded == 0 and isinstance(error, BlockingIOError | MemoryError):
+                refused = "its decoder was refused memory or threads: give the process more"
+                raise SourceError(f"{self._uri}: {refused}", "error") from None
             self._undecodable += 1  # its neighbours may well be sound
             if self._uri.live and self._undecodable >= _BROKEN_PACKETS:
                 raise SourceError(f"{self._uri}: its pictures cannot be decoded", "decode_error") from None

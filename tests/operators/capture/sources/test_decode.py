@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -223,3 +225,25 @@ def test_real_clips(data_dir: Path) -> None:
     assert (len(pictures), pictures[0].image.shape, summary) == (31, (180, 320, 3), None)
     pictures, summary = read(data_dir / "videos" / "person-bicycle-car-detection.mp4", Sampling("fps", 1))
     assert summary == "459 of the 467 frames its header promises could be decoded"
+
+
+REFUSED = """
+import resource, sys
+from pathlib import Path
+from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+reader = VideoReader(SourceUri(sys.argv[1]), Sampling())
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, used + 2**20))
+try:
+    next(reader.pictures())
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_decoder_that_is_refused_memory_or_threads_is_no_damaged_video(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.mp4", draw=lambda index: moving(index, 640, 360))
+    ran = subprocess.run([sys.executable, "-c", REFUSED, str(clip)], capture_output=True, text=True, cwd=Path.cwd())
+    assert ran.stdout == f"SourceError {clip}: its decoder was refused memory or threads: give the process more\n"

@@ -1,0 +1,47 @@
+"""What a machine refuses is said as such, whoever says it."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from pipelines import cli
+from pipelines.process.shortage import shortage
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 486. KiB"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("cv2.abi3.so: failed to map segment from shared object"),
+        RuntimeError("std::bad_alloc"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_what_is_short_and_what_to_do(error: Exception) -> None:
+    said = shortage(error) or ""
+    assert said.startswith("the machine refuses ")
+    assert "give the process more memory (the container's limit, or `ulimit -v`)" in said
+
+
+@pytest.mark.parametrize("error", [ValueError("3"), OSError(errno.ENOSPC, "No space left on device"), ImportError("x")])
+def test_other_errors_are_none(error: Exception) -> None:
+    assert shortage(error) is None
+
+
+def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(cli.sluice, "main", refused)
+    monkeypatch.setattr(cli, "_leave", lambda status: None)
+    monkeypatch.setattr(cli.sys, "excepthook", None)
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli, "_set_up_logging", lambda debug: None)
+    monkeypatch.setattr(cli.sys, "stderr", cli.sys.stderr)
+    cli.main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("sluice: error: the machine refuses a further thread")
