@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -23,6 +24,8 @@ from serving.common.tensors import Array, Image
 from serving.common.threads import in_thread
 from serving.scheduling.requests import Urgency
 
+log = logging.getLogger(__name__)
+
 
 class Recogniser(ABC):
     """Gives each region an attribute, by whichever of its models a call names."""
@@ -31,6 +34,8 @@ class Recogniser(ABC):
         """``margin``: share of a box's size added on every side; None: the card's. ModelError for an unfit model."""
         self.roles = roles
         self._engine, self._attribute, self._margin = engine, attribute, margin
+        self._faulty: set[str] = set()
+        """Places whose network has said what is no number."""
         for model in roles.models:
             card_for(engine, model, task)
 
@@ -47,12 +52,27 @@ class Recogniser(ABC):
         return await asked(self._engine, model, partial(self._output, crops, urgency))
 
     async def named(self, model: str, place: str, output: Array) -> list[Attribute]:
-        """Return a model's answers by the output of a place."""
+        """Return a model's answers by the output of a place; ``unknown`` for a row that holds what is no number."""
+        rows = output.reshape(len(output), -1)
+        faulty = np.flatnonzero((np.isnan(rows) | np.isposinf(rows)).any(axis=1))
+        if faulty.size:
+            output = output.copy()
+            output[faulty] = 0
+            self._warn(place)
         answers = await self.said(model, output)
+        for row in faulty:
+            answers[row] = self._attribute_of(model, UNKNOWN, 0.0)
         if place == model:
             return answers
         where = answered_by(self._engine.card(place), place)
         return [msgspec.structs.replace(answer, model=where) for answer in answers]
+
+    def _warn(self, place: str) -> None:
+        """Log once that a network is at fault."""
+        if place not in self._faulty:
+            self._faulty.add(place)
+            advice = "export it anew, or in another precision"
+            log.warning("model %r says what is no number (NaN) of some objects, which are unknown: %s", place, advice)
 
     async def _output(self, crops: Sequence[Image], urgency: Urgency, place: str) -> tuple[str, Array]:
         batch, _ = await prepared(self._engine.card(place).input, crops)

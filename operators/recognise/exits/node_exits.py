@@ -137,7 +137,7 @@ class NodeExits:
         ends: list[Attribute | None] = [None] * len(result.place)
         ended = np.flatnonzero(~result.left)
         if len(ended):
-            found = await self._recogniser.said(self.cut.oracle, result.scores[ended])
+            found = await self._recogniser.named(self.cut.oracle, self.cut.oracle, result.scores[ended])
             for row, look in zip(ended, found, strict=True):
                 ends[row] = look
         return ExitLooks(self.by_exits(plan, result), ends, ended, result, crops or [None] * len(ends))

@@ -108,10 +108,20 @@ async def test_an_answer_of_another_than_the_oracle_says_so() -> None:
 
 
 @pytest.mark.parametrize(("scores", "wrong"), [("logits", np.nan), ("logits", np.inf), ("probabilities", np.nan)])
-async def test_an_answer_that_is_no_number_is_none(scores: str, wrong: float) -> None:
-    engine = FakeEngine(colour=(card_of("colour", scores=scores), lambda batch: [np.array([[wrong, 0.1, 0.2]])]))
-    with pytest.raises(ModelError, match="model 'colour' says what is no number"):
-        await classifier(engine, "colour").process(make_frame(), [make_region()], CALL)
+async def test_what_is_no_number_makes_its_object_unknown_and_no_other(
+    scores: str, wrong: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = np.array([[0.1, 0.2, 0.7], [wrong, 0.1, 0.2]])
+    engine = FakeEngine(colour=(card_of("colour", scores=scores), lambda batch: [rows]))
+    made = classifier(engine, "colour", min_confidence=0.3)
+    for _ in range(2):
+        sound, odd = make_region(), make_region()
+        await made.process(make_frame(), [sound, odd], CALL)
+        assert sound.attributes[0].label == "red"
+        assert (odd.attributes[0].label, odd.attributes[0].confidence) == ("unknown", 0.0)
+    assert not np.isfinite(rows).all(), "the answer is another's too: it is left as it is"
+    (logged,) = caplog.messages
+    assert "model 'colour' says what is no number" in logged
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,17 @@ async def test_who_was_enrolled_is_known_and_who_was_not_is_unknown(tmp_path: Pa
     ]
 
 
+async def test_a_vector_that_holds_what_is_no_number_is_nobody_s(tmp_path: Path) -> None:
+    card, mean = look().card("look"), lambda batch: batch.mean(axis=(2, 3))
+    odd = FakeEngine(look=(card, lambda batch: [np.where(mean(batch) > 0.9 * mean(batch).max(), mean(batch), np.nan)]))
+    recogniser = GalleryRecogniser(odd, LOOK, "who", enrolled(tmp_path, ada=[(255, 255, 255)]))
+    await recogniser.prepare()
+    white, blue = make_region(), make_region()
+    await recogniser.process(make_frame(image=painted((255, 255, 255))), [white], CALL)
+    await recogniser.process(make_frame(image=painted(BLUE)), [blue], CALL)
+    assert [region.attributes[0].label for region in (white, blue)] == ["ada", "unknown"]
+
+
 async def test_confidence_is_the_similarity(tmp_path: Path) -> None:
     recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE]))
     region = make_region()
