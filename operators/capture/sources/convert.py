@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
 
 import av
 import cv2
 import numpy as np
+from av.sidedata.sidedata import SideDataContainer
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from operators.frames.codec import fitted
@@ -21,6 +22,7 @@ _FULL_RANGE: Final = 2
 _AS_IT_IS: Final = (False, None)
 _FLIPS: Final = {(True, False): 1, (False, True): 0, (True, True): -1}
 """OpenCV's code by whether left and right change places, and whether top and bottom do."""
+_side_data: Final = cast("Callable[[av.VideoFrame], Mapping[str, Any]]", SideDataContainer)
 
 
 class Converter:
@@ -74,7 +76,8 @@ def _turn(frame: av.VideoFrame) -> tuple[bool, int | None]:
     """Whether rows become columns, and which flip follows, so that the picture stands as its file says: phones write a
     matrix that turns it, front cameras one that mirrors it too. The nearest quarter of a turn counts.
     """
-    matrix = frame.side_data.get("DISPLAYMATRIX")
+    # frame.side_data would refer to the frame that refers to it: all stay in memory until Python looks for garbage
+    matrix = _side_data(frame).get("DISPLAYMATRIX")
     if matrix is None:
         return _AS_IT_IS
     xx, xy, yx, yy = np.frombuffer(bytes(matrix), np.int32)[[0, 1, 3, 4]].tolist()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import struct
 import subprocess
@@ -35,6 +36,19 @@ def refused(path: Path) -> SourceError:
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
     return caught.value
+
+
+def test_a_decoded_frame_is_let_go_without_a_search_for_garbage(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=24)
+    with closing(VideoReader(SourceUri(str(clip)), Sampling(), None)) as reader:
+        gc.collect()
+        gc.disable()
+        try:
+            kept = [sum(isinstance(each, av.VideoFrame) for each in gc.get_objects()) for _ in reader.pictures()]
+        finally:
+            gc.enable()
+    assert len(kept) == 24
+    assert kept[-1] - kept[0] < 12
 
 
 def test_all_frames_in_order_with_their_times(tmp_path: Path) -> None:
