@@ -2,6 +2,6 @@
 heard of networks, and the ways in for hostile bytes and for safetensors.
 
 Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
-``parent_process``, ``child_process``, ``untrusted``, ``weights``, ``redaction``, ``strict``,
+``parent_process``, ``template``, ``child_process``, ``untrusted``, ``weights``, ``redaction``, ``strict``,
 ``explain``, ``engine_observer``, ``wire_use``, ``silence``.
 """

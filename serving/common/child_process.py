@@ -13,11 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import serving
+from serving.common import template
 from serving.common.parent_process import LENGTH, body_bytes, framed
 from serving.common.redaction import without_secrets
+from serving.common.template import Fork
 from serving.errors import Malformed
 
 MAX_SENT_BYTES = 60_000
@@ -36,33 +39,29 @@ class Closed(Exception):
 class ChildProcess:
     """A running process. Use as a context manager, or ``close`` it: afterwards the process is gone."""
 
-    def __init__(self, module: str, name: str) -> None:
-        """``module``: ours, with dots; ``name``: for messages, as "the decoder process". Raises OSError."""
+    def __init__(self, module: str, name: str, *, forked: bool = False) -> None:
+        """``module``: ours, with dots; ``name``: for messages, as "the decoder process". Raises OSError.
+
+        ``forked``: it is one of many, and a fork of their template. The module then has ``main``.
+        """
         self._name = name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        their_input, input_ = os.pipe()
+        output, their_output = os.pipe()
+        self._input, self._output = open(input_, "wb", 0), open(output, "rb", 0)  # noqa: SIM115  the same
+        files = their_input, their_output, self._stderr.fileno()
         try:
-            self._process = subprocess.Popen(  # noqa: S603  this interpreter and a module of ours
-                [sys.executable, "-P", "-m", module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                bufsize=0,
-                env=environment(os.environ),
-                process_group=0,  # Ctrl-C is for us, who end it in good order
-            )
+            self._process = Fork(module, files, partial(_template, module)) if forked else _launched(files, module)
         except BaseException:
-            self._stderr.close()
+            self._release()
             raise
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._input = self._process.stdin.fileno()
-        self._pipe = self._process.stdout.fileno()
-        os.set_blocking(self._pipe, False)
-        self._poll = select.poll()
-        self._poll.register(self._pipe, select.POLLIN)
-        os.set_blocking(self._input, False)
-        self._room = select.poll()
-        self._room.register(self._input, select.POLLOUT)
+        finally:
+            os.close(their_input)
+            os.close(their_output)
+        self._poll, self._room = select.poll(), select.poll()
+        for each, poll, event in ((output, self._poll, select.POLLIN), (input_, self._room, select.POLLOUT)):
+            os.set_blocking(each, False)
+            poll.register(each, event)
 
     @property
     def pid(self) -> int:
@@ -78,7 +77,7 @@ class ChildProcess:
             while left:
                 if not self._room.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
                     raise Silent
-                left = left[os.write(self._input, left) :]
+                left = left[os.write(self._input.fileno(), left) :]
         except BrokenPipeError:
             self.kill()
 
@@ -106,14 +105,17 @@ class ChildProcess:
         """Kill the process and wait for its end; nobody may be receiving."""
         self.kill()
         self._process.wait()
-        with self._process:  # closes the pipes
-            self._stderr.close()
+        self._release()
+
+    def _release(self) -> None:
+        for each in (self._input, self._output, self._stderr):
+            each.close()
 
     def _fill(self, view: memoryview, deadline_s: float) -> None:
         while view:
             if not self._poll.poll(max(0.0, deadline_s - time.monotonic()) * 1e3):
                 raise Silent
-            count = os.readv(self._pipe, [view])
+            count = os.readv(self._output.fileno(), [view])
             if count == 0:
                 raise Closed(self._last_words())
             view = view[count:]
@@ -125,6 +127,24 @@ class ChildProcess:
         said = next((line.strip() for line in reversed(lines) if line.strip()), "")
         cause = f"signal {-code}" if code < 0 else f"exit status {code}"
         return f"{self._name} died ({cause}) {said}".strip()
+
+
+def _launched(files: tuple[int, int, int], *words: str, **variables: str) -> subprocess.Popen[bytes]:
+    stdin, stdout, stderr = files
+    return subprocess.Popen(  # noqa: S603  this interpreter and a module of ours
+        [sys.executable, "-P", "-m", *words],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        bufsize=0,
+        env=environment(os.environ) | variables,
+        process_group=0,  # Ctrl-C is for us, who end it in good order
+    )
+
+
+def _template(module: str, channel: int) -> subprocess.Popen[bytes]:
+    files = channel, subprocess.DEVNULL, subprocess.DEVNULL
+    return _launched(files, template.__name__, module, OPENBLAS_NUM_THREADS="1")  # more are there once it is imported
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

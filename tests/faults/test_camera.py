@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from operators.capture.sources.uri import SourceUri
@@ -20,6 +21,7 @@ from tests.real.rtsp import MakeServer, RtspServer
 
 pytestmark = pytest.mark.rtsp
 
+CHILD = "operators.capture.live.child"
 LOST_AND_BACK = ["starting", "running", "reconnecting", "running"]
 
 
@@ -42,11 +44,10 @@ def assert_unbroken(recorder: Recorder) -> None:
 
 
 def decoder_of(parent: int) -> int:
-    """The pid of the one decoder process that this process has started."""
-    children = Path(f"/proc/{parent}/task").glob("*/children")
-    pids = [int(pid) for path in children for pid in path.read_text().split()]
-    (decoder,) = [pid for pid in pids if b"operators.capture.live.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    return decoder
+    """The pid of the one decoder process, which is forked from a template that this process has started."""
+    (template,) = [each for each in psutil.Process(parent).children() if CHILD in each.cmdline()]
+    (decoder,) = template.children()
+    return decoder.pid
 
 
 def test_a_camera_cut_off_and_brought_back(camera: RtspServer) -> None:

@@ -94,7 +94,7 @@ class Channel:
     """A running decoder process. Use as a context manager: on leaving it, the process is gone."""
 
     def __init__(self, job: DecodeJob) -> None:
-        self._process = ChildProcess("operators.capture.live.child", "the decoder process")
+        self._process = ChildProcess("operators.capture.live.child", "the decoder process", forked=True)
         self._process.send(msgspec.json.encode(job))
 
     @property

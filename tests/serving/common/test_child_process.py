@@ -25,9 +25,9 @@ ECHO = "tests.serving.echo_process"
 TIMEOUT_S = 30.0
 
 
-@pytest.fixture
-def child() -> Iterator[ChildProcess]:
-    with closing(ChildProcess(ECHO, "the echo")) as child:
+@pytest.fixture(params=[False, True], ids=["launched", "forked"])
+def child(request: pytest.FixtureRequest) -> Iterator[ChildProcess]:
+    with closing(ChildProcess(ECHO, "the echo", forked=request.param)) as child:
         yield child
 
 
@@ -72,19 +72,22 @@ def test_no_memory_is_set_aside_for_a_message_beyond_the_bound(child: ChildProce
         framed(b"12345678901", 10)
 
 
-def test_it_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("forked", [False, True])
+def test_it_gets_no_secrets(monkeypatch: pytest.MonkeyPatch, forked: bool) -> None:
     monkeypatch.setenv("SLUICE_KAFKA_PASSWORD", "hunter2")
-    with closing(ChildProcess(ECHO, "the echo")) as child:
+    with closing(ChildProcess(ECHO, "the echo", forked=forked)) as child:
         child.send(b"environment")
         names = answer(child).decode().split("\n")
     assert "PATH" in names
     assert "SLUICE_KAFKA_PASSWORD" not in names
 
 
-def test_it_ends_with_its_parent_in_the_midst_of_its_work() -> None:
+@pytest.mark.parametrize("forked", [False, True])
+def test_it_ends_with_its_parent_in_the_midst_of_its_work(forked: bool) -> None:
     script = (
         f"import os; from serving.common.child_process import ChildProcess\n"
-        f"child = ChildProcess({ECHO!r}, 'echo'); child.send(b'up'); child.receive(30, 1000); child.send(b'sleep')\n"
+        f"child = ChildProcess({ECHO!r}, 'echo', forked={forked})\n"
+        "child.send(b'up'); child.receive(30, 1000); child.send(b'sleep')\n"
         "print(child.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stdout

@@ -201,7 +201,7 @@ def test_a_device_in_trouble_is_replaced_by_software_for_good(
     trouble: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name, **how: ChildProcess(troubled_device.__name__, name))
     monkeypatch.setattr(reader, "_START_S", 6.0)
     monkeypatch.setenv(troubled_device.TROUBLE, trouble)
     address = http_server(motion_jpeg(frames=40))
@@ -220,7 +220,7 @@ def test_a_recording_on_the_web_comes_whole_though_its_device_fails(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name, **how: ChildProcess(troubled_device.__name__, name))
     monkeypatch.setenv(troubled_device.TROUBLE, "fails")
     address = http_server(recording(make_clip(tmp_path / "a.mkv", frames=24)))
     recorder = record(spec(f"http://{address}/a.mkv", hwaccel="auto"))
@@ -235,7 +235,7 @@ def test_a_recording_on_the_web_comes_whole_though_its_device_fails(
 def test_stopping_is_not_held_against_the_device(
     http_server: Callable[[Respond], str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    monkeypatch.setattr(protocol, "ChildProcess", lambda _, name, **how: ChildProcess(troubled_device.__name__, name))
     address = http_server(motion_jpeg(frames=1000))
     with Recorder(spec(f"http://{address}/stream", hwaccel="cuda")) as recorder:
         recorder.until(lambda: len(recorder.frames) > 3)
