@@ -13,7 +13,7 @@ from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import MODEL_CONFIG, MODEL_METADATA
-from serving.remote.protocol.wire_card import PLATFORM, read_cards
+from serving.remote.protocol.wire_card import PLATFORM, read_card
 from serving.variants.variant import parse, sized
 
 
@@ -38,7 +38,7 @@ class Descriptions:
         if said.platform != PLATFORM:
             return of_others(served, own, tensors)
         config = await server.ask(MODEL_CONFIG, pb.ModelConfigRequest(name=served), timeout_s)
-        return of_ours(served, read_cards(config.config, self._limits), own, tensors)
+        return of_ours(served, read_card(config.config, self._limits), own, tensors)
 
     async def verified(
         self, model: RemoteModel, server: ServerChannel, others: Collection[ServerChannel], timeout_s: float

@@ -63,20 +63,18 @@ class RemoteModel:
         return [_checked(name, spec, answer, items) for name, spec in self.outputs]
 
 
-def of_ours(served: str, cards: tuple[ModelCard, ModelCard], own: ModelCard | None, tensors: Tensors) -> RemoteModel:
-    """A network of our own backend: ``cards`` are the one of its catalogue and that of what travels.
+def of_ours(served: str, card: ModelCard, own: ModelCard | None, tensors: Tensors) -> RemoteModel:
+    """A network of our own backend, which has told its card of the catalogue.
 
-    ``own``: the card of this name here. Raises ModelError where that is another network.
+    ``own``: the card of this name here. Raises ModelError where that is another network, or the tensors are not those
+    that travel for it.
     """
-    card, wire = cards
     if own is not None and own.identity != card.identity:
         raise ModelError(
             f"{served}: the backend serves another network than {own.name} {own.version} of this machine "
             f"({card.name} {card.version}, {card.identity[:12]} in place of {own.identity[:12]}): give both the same"
         )
-    if (wire.name, wire.task, wire.classes) != (card.name, card.task, card.classes):
-        raise ModelError(f"{served}: the card of what travels is not that of {card.name}")
-    used = _travelling(own or card, wire)
+    used = wire_card(own or card)
     return RemoteModel(served, used, card.identity, _input(served, used, tensors), _chosen(served, used, tensors))
 
 
@@ -146,14 +144,6 @@ def _chosen(served: str, card: ModelCard, tensors: Tensors) -> tuple[tuple[str, 
     if card.task == "classify" and last is not None and last != len(card.classes):
         raise ModelError(f"{served}: the server scores {last} classes, its card lists {len(card.classes)}")
     return chosen
-
-
-def _travelling(card: ModelCard, wire: ModelCard) -> ModelCard:
-    """The card by which operators use a network of our backend; it must be that of what travels, as it is made here."""
-    made = wire_card(card)
-    if (wire.input, wire.outputs) != (made.input, made.outputs):
-        raise ModelError(f"{card.name}: the backend takes or sends something else than its card says")
-    return made
 
 
 def _checked(name: str, spec: TensorSpec, answer: dict[str, Array], items: int) -> Array:

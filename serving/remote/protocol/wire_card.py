@@ -51,33 +51,26 @@ def wire_input(size: ImageInput) -> ImageInput:
 
 PLATFORM = "sluice"
 """The platform in our backend's metadata of a model."""
-CARD, IDENTITY, WIRE = "sluice.card", "sluice.identity", "sluice.wire"
-"""Parameters of ``ModelConfig``: the network's card of the catalogue, its identity, and the card of what travels.
-
-Answers have the identity too: a backend may be exchanged for another one behind an address.
+CARD, IDENTITY = "sluice.card", "sluice.identity"
+"""Parameters of ``ModelConfig``: the network's card of the catalogue, from which that of what travels follows, and its
+identity, which answers have too: a backend may be exchanged for another one behind an address.
 """
 
 
-def put_card(config: ModelConfig, card: ModelCard, wire: ModelCard) -> None:
-    """Write both cards; ``wire`` has the input and the decoding of what travels."""
+def put_card(config: ModelConfig, card: ModelCard) -> None:
     config.parameters[CARD].string_value = card.model_dump_json(exclude_unset=True)
     config.parameters[IDENTITY].string_value = card.identity
-    config.parameters[WIRE].string_value = wire.model_dump_json(exclude_unset=True)
 
 
-def read_cards(config: ModelConfig, limits: WireLimits) -> tuple[ModelCard, ModelCard]:
-    """The card of the catalogue and that of what travels; Malformed where one is not there or not whole."""
-    card, wire = _card(config, CARD, limits), _card(config, WIRE, limits)
-    if config.parameters[IDENTITY].string_value != card.identity:
-        raise Malformed(f"{IDENTITY} is not that of {CARD}")
-    return card, wire
-
-
-def _card(config: ModelConfig, key: str, limits: WireLimits) -> ModelCard:
-    if key not in config.parameters:
-        raise Malformed(f"the configuration has no parameter {key}")
-    raw: dict[str, Any] = decode(config.parameters[key].string_value.encode(), dict[str, Any], limits.card_bytes)
+def read_card(config: ModelConfig, limits: WireLimits) -> ModelCard:
+    """The card of the catalogue; Malformed where it is not there or not whole."""
+    if missing := [key for key in (CARD, IDENTITY) if key not in config.parameters]:
+        raise Malformed(f"the configuration has no parameter {missing[0]}")
+    raw: dict[str, Any] = decode(config.parameters[CARD].string_value.encode(), dict[str, Any], limits.card_bytes)
     try:
-        return parse_card(raw, key)
+        card = parse_card(raw, CARD)
     except ModelError as error:
         raise Malformed(str(error).splitlines()[0]) from None
+    if config.parameters[IDENTITY].string_value != card.identity:
+        raise Malformed(f"{IDENTITY} is not that of {CARD}")
+    return card

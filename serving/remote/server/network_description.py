@@ -11,7 +11,7 @@ from serving.catalogue.cards import ModelCard
 from serving.common.tensors import TensorSpec
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.datatypes import datatype
-from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card, wire_card
+from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card
 from serving.remote.server.refusals import NotServed
 
 MOST_ITEMS = 1024
@@ -48,13 +48,13 @@ class NetworkDescription:
         return said
 
     def config(self) -> pb.ModelConfig:
-        """See ModelConfig of the protocol; its parameters have the cards."""
+        """See ModelConfig of the protocol; its parameters have the card."""
         found = pb.ModelConfig(name=self.name, platform=PLATFORM, backend=PLATFORM, max_batch_size=MOST_ITEMS)
         for tensors, specs in ((found.input, {INPUT: self.input}), (found.output, self.outputs)):
             for name, spec in specs.items():
                 kind = pb.DataType.Value(f"TYPE_{datatype(spec.dtype)}")
                 tensors.add(name=name, data_type=kind, dims=_dims(spec) or [1])
-        put_card(found, self.card, wire_card(self.card))
+        put_card(found, self.card)
         return found
 
 

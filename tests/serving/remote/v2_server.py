@@ -35,7 +35,7 @@ from serving.remote.protocol.service import (
     message_options,
 )
 from serving.remote.protocol.tensors import add_output, read_inputs
-from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card, wire_card
+from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card
 
 LIMITS = WireLimits()
 Run = Callable[[Array], Sequence[Array]]
@@ -49,7 +49,7 @@ class Network:
     input: tuple[str, str, Sequence[int]]
     outputs: Sequence[tuple[str, str, Sequence[int]]]
     platform: str = "other"
-    cards: tuple[ModelCard, ModelCard] | None = None
+    card: ModelCard | None = None
 
 
 def means_of_ours(card: ModelCard) -> Network:
@@ -61,7 +61,7 @@ def means_of_ours(card: ModelCard) -> Network:
 
     shape = [-1, size.height, size.width, 3]
     outputs = [("means", "FP32", [-1, 3])]
-    return Network(run, (INPUT, "UINT8", shape), outputs, PLATFORM, (card, wire_card(card)))
+    return Network(run, (INPUT, "UINT8", shape), outputs, PLATFORM, card)
 
 
 def means_of_others() -> Network:
@@ -167,8 +167,8 @@ class V2Server:
     async def _config(self, question: pb.ModelConfigRequest, context: Any) -> pb.ModelConfigResponse:
         network = await self._network(question.name, context)
         answer = pb.ModelConfigResponse()
-        if network.cards is not None:
-            put_card(answer.config, *network.cards)
+        if network.card is not None:
+            put_card(answer.config, network.card)
         return answer
 
     async def _network(self, name: str, context: Any) -> Network:

@@ -4,41 +4,40 @@ import json
 
 import pytest
 
-from serving.catalogue.cards import ModelCard, read_card
+from serving.catalogue import cards
+from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import SHIPPED
 from serving.errors import Malformed
 from serving.remote.protocol.inference_pb2 import ModelConfig
 from serving.remote.protocol.parameters import WireLimits
-from serving.remote.protocol.wire_card import CARD, IDENTITY, WIRE, put_card, read_cards
+from serving.remote.protocol.wire_card import CARD, IDENTITY, put_card, read_card
 
 LIMITS = WireLimits()
 
 
 @pytest.fixture
 def card() -> ModelCard:
-    return read_card(SHIPPED / "vehicle-type")
+    return cards.read_card(SHIPPED / "vehicle-type")
 
 
 @pytest.fixture
 def config(card: ModelCard) -> ModelConfig:
     config = ModelConfig()
-    wire = card.model_copy(update={"input": card.input.model_copy(update={"dtype": "uint8"})})
-    put_card(config, card, wire)
+    put_card(config, card)
     return ModelConfig.FromString(config.SerializeToString())
 
 
-def test_both_cards_cross(card: ModelCard, config: ModelConfig) -> None:
-    found, wire = read_cards(config, LIMITS)
+def test_a_card_crosses(card: ModelCard, config: ModelConfig) -> None:
+    found = read_card(config, LIMITS)
     assert found == card
     assert found.identity == card.identity
-    assert (wire.input.dtype, wire.classes) == ("uint8", card.classes)
 
 
-@pytest.mark.parametrize("key", [CARD, IDENTITY, WIRE])
+@pytest.mark.parametrize("key", [CARD, IDENTITY])
 def test_what_is_missing_is_said(config: ModelConfig, key: str) -> None:
     del config.parameters[key]
     with pytest.raises(Malformed, match=key):
-        read_cards(config, LIMITS)
+        read_card(config, LIMITS)
 
 
 def test_cards_are_read_strictly(config: ModelConfig) -> None:
@@ -52,7 +51,7 @@ def test_cards_are_read_strictly(config: ModelConfig) -> None:
     ]:
         config.parameters[CARD].string_value = bad
         with pytest.raises(Malformed, match=says) as error:
-            read_cards(config, LIMITS)
+            read_card(config, LIMITS)
         assert str(error.value).isprintable()
     with pytest.raises(Malformed, match="more than the 10 that are allowed"):
-        read_cards(config, WireLimits(card_bytes=10))
+        read_card(config, WireLimits(card_bytes=10))

@@ -10,7 +10,7 @@ import pytest
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
-from serving.remote.protocol.wire_card import PLATFORM, read_cards, wire_card
+from serving.remote.protocol.wire_card import PLATFORM, read_card
 from serving.remote.server.admission import ServerLimits
 from tests.models import yolox_nano
 from tests.serving.remote.server.running import WIRE, asking, means, pictures, served
@@ -28,7 +28,7 @@ async def test_a_network_is_described_with_its_card_and_not_loaded_for_it(tmp_pa
         assert not server.backend.is_loaded("means")
     assert (said.name, [*said.versions], said.platform) == ("means", ["1"], PLATFORM)
     assert shapes(said) == {"images": ("UINT8", [-1, 4, 4, 3]), "means": ("FP32", [-1, 3])}
-    assert read_cards(config.config, WIRE) == (card, wire_card(card))
+    assert read_card(config.config, WIRE) == card
     assert [*config.config.input[0].dims] == [4, 4, 3]
 
 
