@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-from collections.abc import Iterator
 from pathlib import Path
 
-from serving.common.threads import in_thread
+from serving.common.threads import ROOT, control_groups, in_thread, lines_of
 
 EVERY_S = 60.0
 M_ARENA_MAX = -8
+LIMITS = ("memory.max", "memory.limit_in_bytes")
+"""Files of control groups, of both versions."""
 ARENAS = 2
 """One for each thread, glibc's default, keeps the largest frame that each thread ever decoded."""
 
@@ -44,30 +45,11 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
-def machine_memory_bytes(root: Path = Path("/")) -> int:
+def machine_memory_bytes(root: Path = ROOT) -> int:
     """The least of the machine's memory and the limits of this process's control groups."""
     import psutil  # only what decodes frames needs it
 
-    return min([psutil.virtual_memory().total, *_limits(root)])
-
-
-def _limits(root: Path) -> Iterator[int]:
-    """Return the limits of the process's own group and all above it, in both versions of control groups."""
-    for line in _lines(root / "proc/self/cgroup"):
-        number, controllers, path = line.split(":", 2)
-        if number == "0":
-            folder, name = root / "sys/fs/cgroup", "memory.max"
-        elif "memory" in controllers.split(","):
-            folder, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-        else:
-            continue
-        group = Path(path.lstrip("/"))
-        for each in (group, *group.parents):
-            yield from (int(text) for text in _lines(folder / each / name) if text.isdecimal())
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().split("\n")[:-1]
-    except (OSError, UnicodeDecodeError):
-        return []  # no Linux, or no control groups
+    files = (group / name for group in control_groups(root, "memory") for name in LIMITS)
+    return min(
+        [psutil.virtual_memory().total, *(int(text) for file in files for text in lines_of(file) if text.isdecimal())]
+    )

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+ROOT = Path("/")
 
 
 LEAST_PRIORITY = 19
@@ -34,44 +34,42 @@ def step_back() -> None:
 def usable_cores() -> int:
     """At least one."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(bound, granted_cores(CGROUPS, OWN))
+    return min(bound, granted_cores(ROOT))
 
 
-def granted_cores(root: Path, own: Path) -> int:
+def granted_cores(root: Path) -> int:
     """As many as the processor time that Linux grants to the process's groups is worth; without a bound all there are.
 
-    ``root``: where control groups are mounted; ``own``: the file that names the process's groups.
+    ``root``: of the file system.
     """
-    shares = [share for folder in _folders(root, own) if (share := _share(folder)) is not None]
+    shares = [share for folder in control_groups(root, "cpu") if (share := _share(folder)) is not None]
     return max(1, math.ceil(min(shares, default=float(os.cpu_count() or 1))))
 
 
-def _folders(root: Path, own: Path) -> Iterator[Path]:
-    """The groups that bound processor time: the process's own and those around it."""
-    try:
-        lines = own.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    for line in lines:
+def control_groups(root: Path, controller: str) -> Iterator[Path]:
+    """The folders of the groups that bound a resource: the process's own and those around it, in both versions."""
+    for line in lines_of(root / "proc/self/cgroup"):
         _, kinds, path = (*line.split(":", 2), "", "")[:3]
-        if kinds == "" or "cpu" in kinds.split(","):
+        if kinds == "" or controller in kinds.split(","):
             inside = PurePosixPath(path.lstrip("/"))
-            mounted = root if kinds == "" else root / "cpu"
+            mounted = root / "sys/fs/cgroup" / (controller if kinds else "")
             yield from (mounted / each for each in (inside, *inside.parents) if ".." not in each.parts)
 
 
 def _share(folder: Path) -> float | None:
     """Cores' worth of time: by version 2 of control groups, or version 1; None where there is no bound."""
-    words = _words(folder / "cpu.max") or _words(folder / "cpu.cfs_quota_us") + _words(folder / "cpu.cfs_period_us")
+    version_1 = (*lines_of(folder / "cpu.cfs_quota_us"), *lines_of(folder / "cpu.cfs_period_us"))
+    words = " ".join(lines_of(folder / "cpu.max") or version_1).split()
     if len(words) != 2 or not all(word.isdecimal() for word in words):  # "max", or -1: no bound
         return None
     quota, period = map(int, words)
     return quota / period if period else None
 
 
-def _words(path: Path) -> list[str]:
+def lines_of(path: Path) -> list[str]:
+    """Those of a file of the system's; none where there is no such file."""
     try:
-        return path.read_text(encoding="utf-8").split()
+        return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return []
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,47 +172,20 @@ def _checked(file: Path) -> Any:
 
 
 def _row(result: Result) -> dict[str, Any]:
-    frame = result.frame
-    return {
-        "stream": result.stream,
-        "run": result.run,
-        "seq": result.seq,
-        "query": result.query,
-        "media_time_s": frame.media_time_s,
-        "captured_at": frame.captured_at,
-        "width": frame.width,
-        "height": frame.height,
-        "outcome": result.outcome,
-        "cause": result.cause,
-        "objects": [_object(each) for each in result.objects],
-        "plan": to_json(result.plan).decode(),
-    }
+    """The fields of a result by the names of columns; further ones have none."""
+    said = msgspec.to_builtins(result, builtin_types=(datetime,))
+    objects, plan = [_object(each) for each in result.objects], to_json(result.plan).decode()
+    return {**said, **said["frame"], "objects": objects, "plan": plan}
 
 
 def _object(found: Object) -> dict[str, Any]:
+    said = msgspec.to_builtins(found)
     attributes = [
-        {
-            "name": each.name,
-            "label": each.label,
-            "confidence": each.confidence,
-            "provenance": each.provenance,
-            "model": each.model.name,
-            "model_version": each.model.version,
-            "looks": each.looks,
-        }
-        for each in found.attributes
+        {**each, "model": each["model"]["name"], "model_version": each["model"]["version"]}
+        for each in said["attributes"]
     ]
-    return {
-        "id": found.id,
-        "label": found.label,
-        "confidence": found.confidence,
-        "track_id": found.track_id,
-        "parent_id": found.parent_id,
-        **msgspec.structs.asdict(found.box),
-        "provenance": found.detection.provenance,
-        "attributes": attributes,
-        "zones": None if found.zones is msgspec.UNSET else found.zones,
-    }
+    corners = msgspec.structs.asdict(found.box)
+    return {**said, **corners, "provenance": found.detection.provenance, "attributes": attributes}
 
 
 def _past(objects: list[dict[str, Any]]) -> Iterator[PastObject]:

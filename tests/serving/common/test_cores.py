@@ -11,6 +11,7 @@ from serving.common import threads
 from serving.common.threads import granted_cores, usable_cores
 
 ALL = os.cpu_count() or 1
+GROUPS, OWN = "sys/fs/cgroup", "proc/self/cgroup"
 
 
 def write(path: Path, text: str) -> Path:
@@ -24,37 +25,37 @@ def write(path: Path, text: str) -> Path:
     [("150000 100000", 2), ("50000 100000", 1), ("400000 100000", 4), ("max 100000", ALL), ("", ALL), ("x y", ALL)],
 )
 def test_a_container_has_the_cores_that_its_time_is_worth(tmp_path: Path, bound: str, granted: int) -> None:
-    write(tmp_path / "groups" / "cpu.max", f"{bound}\n")
-    assert granted_cores(tmp_path / "groups", write(tmp_path / "own", "0::/\n")) == granted
+    write(tmp_path / GROUPS / "cpu.max", f"{bound}\n")
+    write(tmp_path / OWN, "0::/\n")
+    assert granted_cores(tmp_path) == granted
 
 
 @pytest.mark.parametrize(("quota", "granted"), [("300000", 3), ("-1", ALL), ("10000", 1)])
 def test_the_older_groups_are_read_too(tmp_path: Path, quota: str, granted: int) -> None:
-    folder = tmp_path / "groups" / "cpu" / "docker" / "abc"
+    folder = tmp_path / GROUPS / "cpu" / "docker" / "abc"
     write(folder / "cpu.cfs_quota_us", f"{quota}\n")
     write(folder / "cpu.cfs_period_us", "100000\n")
-    own = write(tmp_path / "own", "5:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n")
-    assert granted_cores(tmp_path / "groups", own) == granted
+    write(tmp_path / OWN, "5:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n")
+    assert granted_cores(tmp_path) == granted
 
 
 def test_a_group_around_the_own_one_binds_as_well(tmp_path: Path) -> None:
-    groups = tmp_path / "groups"
+    groups = tmp_path / GROUPS
     write(groups / "system.slice" / "cpu.max", "100000 100000")
     write(groups / "system.slice" / "sluice.service" / "cpu.max", "700000 100000")
-    own = write(tmp_path / "own", "0::/system.slice/sluice.service\n")
-    assert granted_cores(groups, own) == 1
+    write(tmp_path / OWN, "0::/system.slice/sluice.service\n")
+    assert granted_cores(tmp_path) == 1
 
 
 @pytest.mark.parametrize("own", [None, "", "nonsense", "0::/../../etc", "::::"])
 def test_what_cannot_be_read_binds_nothing(tmp_path: Path, own: str | None) -> None:
-    path = tmp_path / "own"
     if own is not None:
-        write(path, own)
-    assert granted_cores(tmp_path / "groups", path) == ALL
+        write(tmp_path / OWN, own)
+    assert granted_cores(tmp_path) == ALL
 
 
 def test_no_more_are_usable_than_are_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "groups" / "cpu.max", "90000 100000")
-    monkeypatch.setattr(threads, "CGROUPS", tmp_path / "groups")
-    monkeypatch.setattr(threads, "OWN", write(tmp_path / "own", "0::/\n"))
+    write(tmp_path / GROUPS / "cpu.max", "90000 100000")
+    write(tmp_path / OWN, "0::/\n")
+    monkeypatch.setattr(threads, "ROOT", tmp_path)
     assert usable_cores() == 1
