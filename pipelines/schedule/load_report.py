@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -172,6 +174,12 @@ class LoadReport:
     def _seen(self, now_s: float) -> Seen:
         sessions = {key: (each.asked, each.served, each.late) for key, each in self._sessions.sessions.items()}
         return Seen(now_s, sessions, self._meter.networks(), self._meter.busy_s)
+
+
+def process_name() -> str:
+    """A name in the fleet: this machine's, or its pod's, with a few random digits: another one after every start."""
+    host = "".join(each for each in socket.gethostname() if each.isascii() and each.isprintable())
+    return f"{host[:200] or 'sluice'}/{secrets.token_hex(4)}"
 
 
 def ready_at(seen: Seen) -> list[str]:

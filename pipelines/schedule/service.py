@@ -7,13 +7,12 @@ import logging
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 
 from operators.observer import Observer
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
-from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.health.heartbeat import INTERVAL_S
 from pipelines.kafka.async_clients import quiet, started, wait_for_broker
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
@@ -23,7 +22,7 @@ from pipelines.schedule.election import Election
 from pipelines.schedule.epochs import MOST_WORKERS, Epochs, EpochStart, EpochTerms
 from pipelines.schedule.fleet_link import Placements, is_possible, next_epoch
 from pipelines.schedule.fleet_view import FleetView, ViewBounds
-from pipelines.schedule.names import process_name
+from pipelines.schedule.load_report import process_name
 from pipelines.settings import BrokerSettings
 from serving.common.clock import SYSTEM, Clock
 from serving.common.threads import in_own_thread
@@ -57,7 +56,6 @@ class ScheduleConfig:
     """Between two epochs, where little changes."""
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
-    alive: Path | None = None
     bounds: ViewBounds = field(default_factory=ViewBounds)
 
 
@@ -78,13 +76,11 @@ class SchedulerService:
         self._placements = Placements(self._heed, clock)
         self._follower = Follower(settings, self._topic, self._placements.take)
         self._loads = Follower(settings, self._load, self._hear, clock.now().timestamp() - PAST_S)
-        self._heart = Heartbeat(config.alive)
         self._highest = 0
         """The highest of the epochs that it has heard of."""
         self._said = ""
         self._known: FleetPlacement | None = None
         """The placement that it goes on from."""
-
         self.condition: Observer = Observer()
         """Hears how it is."""
 
@@ -95,8 +91,7 @@ class SchedulerService:
     async def run(self) -> None:
         """Schedule until this is cancelled; raises Unavailable or BadInput where the broker or a topic is not there."""
         quiet()
-        self._heart.ail(waits := f"waiting for {self._config.settings.url} and its topics")
-        self.condition.worker_waits(waits)
+        self.condition.worker_waits(f"waiting for {self._config.settings.url} and its topics")
         await wait_for_broker(self._config.settings, self._wanted, self._config.give_up_s)
         async with AsyncExitStack() as stack:
             for work in (self._follower.run(), self._loads.run(), self._election.run(), self._beat()):
@@ -186,10 +181,6 @@ class SchedulerService:
         while True:
             silent_s = self._clock.monotonic_s() - self._loads.answered_s
             problem = None if silent_s < SILENT_S else f"the broker has not answered for {silent_s:.0f} s"
-            if problem is None:
-                self._heart.beat()
-            else:
-                self._heart.ail(problem)
             self.condition.worker_checked({}, 0.0, problem)
             await asyncio.sleep(INTERVAL_S)
 

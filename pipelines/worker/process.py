@@ -23,7 +23,7 @@ from pipelines.process.signals import (
     stop_when_hung,
 )
 from pipelines.process.tasks import meanwhile
-from pipelines.schedule.names import process_name
+from pipelines.schedule.load_report import process_name
 from pipelines.schedule.worker_side import WorkerSide
 from pipelines.settings import BrokerSettings
 from pipelines.worker.following import Following

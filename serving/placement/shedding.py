@@ -9,6 +9,7 @@ from itertools import count
 
 from serving.placement.demands import DeviceKind, FleetBackend
 from serving.placement.nodes import LEAST_RATE, FleetNode, Piece, joined, largest_rate, node_of
+from serving.placement.packing import Packing
 
 LEAST_PART = 0.05
 """A smaller part of a piece is not worth loading a model for."""
@@ -24,9 +25,10 @@ def admitted(
     A piece goes where it fits, then to a free backend of any kind, then where pieces of lower priority make room, then
     in part where the largest part fits. Those that make room look for a place anew.
     """
-    there, free, waiting = list(nodes), list(free), _WaitingPieces(pieces)
+    packing, free, waiting = Packing(nodes), list(free), _WaitingPieces(pieces)
+    there = packing.nodes
     while (piece := waiting.next()) is not None:
-        if _merged(there, piece):
+        if packing.merge(piece):
             continue
         if opened := _opened(free, piece):
             there.append(opened[0])
@@ -77,15 +79,6 @@ def _by_priority(nodes: Sequence[FleetNode]) -> dict[int, float]:
 def _best(piece: Piece) -> float:
     """Items a second of its cheapest kind: a rate over it is in backends."""
     return piece.session.saturated[piece.session.kinds[0].name][1]
-
-
-def _merged(nodes: list[FleetNode], piece: Piece) -> bool:
-    fits = [(place, found) for place, node in enumerate(nodes) if (found := joined(node, piece))]
-    if not fits:
-        return False
-    place, node = max(fits, key=lambda each: each[1].cycle.occupancy)
-    nodes[place] = node
-    return True
 
 
 def _opened(free: list[tuple[FleetBackend, DeviceKind]], piece: Piece) -> tuple[FleetNode, list[Piece]] | None:

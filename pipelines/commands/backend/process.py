@@ -99,8 +99,7 @@ async def serve_networks(config: BackendConfig, known: Catalogue) -> None:
 
 def _member(config: BackendConfig, fleet: FleetConfig, known: Catalogue) -> BackendSide:
     from pipelines.schedule.backend_side import BackendSide  # Kafka's client
-    from pipelines.schedule.load_report import ProcessFacts
-    from pipelines.schedule.names import process_name
+    from pipelines.schedule.load_report import ProcessFacts, process_name
 
     process = process_name()
     name, room = fleet.name or process.partition("/")[0], model_memory() or machine_memory_bytes()

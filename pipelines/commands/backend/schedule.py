@@ -95,8 +95,8 @@ def command(
 
     terms = EpochTerms([] if machines is None else read_machines(machines), frames_for_one)
     bounds = ViewBounds(processes=most)
-    config = ScheduleConfig(settings, topics, terms, every_s, broker_timeout_s, alive, bounds)
-    asyncio.run(schedule(config, listening))
+    config = ScheduleConfig(settings, topics, terms, every_s, broker_timeout_s, bounds)
+    asyncio.run(schedule(config, listening, alive))
 
 
 def _simulated(path: Path, models: tuple[Path, ...], as_json: bool) -> str:

@@ -65,7 +65,7 @@ def list_models(models: tuple[Path, ...], as_json: bool, whole: bool) -> None:
 )
 @click.option("--into", metavar="DIR", type=click.Path(path_type=Path), help="Where to put them. Default: the user's.")
 def pull_models(names: Sequence[str], everything: bool, mirror: str | None, into: Path | None) -> None:
-    """Fetch public models: resumed where cut, and accepted only with the right SHA-256."""
+    """Fetch public models: tried again where cut, and accepted only with the right SHA-256."""
     if not names and not everything:
         raise BadInput(f"name the models to pull, or --all; known: {', '.join(public_models())}")
     wanted = [public_model(name) for name in (public_models() if everything else names)]
