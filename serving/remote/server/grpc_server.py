@@ -22,7 +22,7 @@ from serving.remote.protocol.service import Rpc, handlers, message_options
 from serving.remote.server.admission import ServerLimits
 from serving.remote.server.inference_service import InferenceService
 from serving.remote.server.refusals import refusal
-from serving.remote.server.registered_regions import RegionCalls, RegisteredRegions
+from serving.remote.server.registered_regions import RegisteredRegions
 
 if TYPE_CHECKING:
     from serving.remote.protocol.service import Context, Handler
@@ -63,7 +63,7 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
 
     Raises BadInput where it cannot listen there, or the certificates cannot be used.
     """
-    regions = RegisteredRegions(limits.regions)
+    regions = RegisteredRegions(limits.regions, limits.wire)
     options = [
         *message_options(limits.wire),
         ("grpc.so_reuseport", 0),  # two on one port would share its calls
@@ -81,7 +81,7 @@ async def grpc_serving(address: GrpcAddress, service: InferenceService, limits: 
         options=options,
         maximum_concurrent_rpcs=limits.in_flight + BESIDE,
     )
-    calls = inference_handlers(service, RegionCalls(regions, limits.wire))
+    calls = inference_handlers(service, regions)
     server.add_generic_rpc_handlers((calls, health_handlers(lambda: service.admission.unready is None)))
     port = _bound(server, address)
     await server.start()
@@ -177,7 +177,7 @@ Question = TypeVar("Question", bound=Message)
 Reply = TypeVar("Reply", bound=Message)
 
 
-def inference_handlers(service: InferenceService, regions: RegionCalls) -> grpc.GenericRpcHandler:
+def inference_handlers(service: InferenceService, regions: RegisteredRegions) -> grpc.GenericRpcHandler:
     """All calls that are answered."""
 
     async def infer(question: pb.ModelInferRequest, peer: str) -> pb.ModelInferResponse:

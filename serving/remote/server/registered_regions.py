@@ -6,7 +6,6 @@ gone are closed; those of ours whose owner has died lose their name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -39,42 +38,73 @@ class RegisteredRegion:
         return self.offset + place.offset
 
 
-class RegisteredRegions:
-    """Those of all clients; used from one event loop."""
+MOST_BYTES = 1 << 40
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+
+class RegisteredRegions:
+    """Those of all clients of this machine, and the calls about them; used from one event loop."""
+
+    def __init__(self, most: int, limits: WireLimits) -> None:
+        self._most, self._limits = most, limits
         self._all: dict[tuple[str, str], RegisteredRegion] = {}
-        """By owner and name, the one that was used longest ago first."""
+        """By connection and name, the one that was used longest ago first."""
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def register(self, owner: str, name: str, key: str, offset: int, size: int) -> None:
+    def of(self, peer: str) -> RegionsOfOne | None:
+        """The regions of a connection; None where its client is on another machine."""
+        return RegionsOfOne(self, peer) if is_here(peer) else None
+
+    async def register(
+        self, question: pb.SystemSharedMemoryRegisterRequest, peer: str
+    ) -> pb.SystemSharedMemoryRegisterResponse:
         """Open a region by its key; raises Malformed for a name that is taken, and for a region that is not so large.
 
         Where there are too many, the one that was used longest ago is forgotten.
         """
-        if (owner, name) in self._all:
+        name = checked_name(question.name, "the name of a region", self._limits)
+        offset, size = question.offset, question.byte_size
+        if offset > MOST_BYTES or size > MOST_BYTES:
+            raise Malformed(f"region {name}: offset and size must be at most {MOST_BYTES}")
+        if (_here(peer), name) in self._all:
             raise Malformed(f"region {name}: this connection has registered one of this name already")
-        file = open_region(key)
+        file = open_region(question.key)
         if not 0 < size <= file.size - offset:
             held = file.size
             file.close()
             raise Malformed(f"region {name}: it has {held} bytes, not {size} from {offset} on")
         while len(self._all) >= self._most:
             self._forget(next(iter(self._all)))
-        self._all[owner, name] = RegisteredRegion(name, file, offset, size)
+        self._all[peer, name] = RegisteredRegion(name, file, offset, size)
+        return pb.SystemSharedMemoryRegisterResponse()
 
-    def unregister(self, owner: str, name: str) -> None:
-        """Forget one of a connection's regions, or all of them where no name is given."""
-        for place in [(owner, name)] if name else [each for each in self._all if each[0] == owner]:
-            if place in self._all:
-                self._forget(place)
+    async def unregister(
+        self, question: pb.SystemSharedMemoryUnregisterRequest, peer: str
+    ) -> pb.SystemSharedMemoryUnregisterResponse:
+        """Forget a region of this connection, or all of them where no name is given."""
+        for each in self._named(question.name, peer):
+            self._forget((peer, each.name))
+        return pb.SystemSharedMemoryUnregisterResponse()
 
-    def of(self, owner: str, name: str) -> Iterator[RegisteredRegion]:
-        """Those of a connection, or the one of this name."""
-        return (each for (whose, called), each in self._all.items() if whose == owner and name in ("", called))
+    async def status(
+        self, question: pb.SystemSharedMemoryStatusRequest, peer: str
+    ) -> pb.SystemSharedMemoryStatusResponse:
+        """The regions of this connection; nobody sees those of others."""
+        said = pb.SystemSharedMemoryStatusResponse()
+        for each in self._named(question.name, peer):
+            status = said.regions[each.name]
+            status.name, status.key = each.name, f"/{each.file.name}"
+            status.offset, status.byte_size = each.offset, each.size
+        return said
+
+    def used(self, peer: str, name: str) -> RegisteredRegion:
+        """A region that is used now; Malformed where this connection has registered none of this name."""
+        region = self._all.pop((peer, name), None)
+        if region is None:
+            raise Malformed(f"region {name}: this connection has not registered it, or not used it for long")
+        self._all[peer, name] = region
+        return region
 
     def sweep(self) -> None:
         """Close those whose name is gone, after those whose owner is gone have lost theirs."""
@@ -86,13 +116,9 @@ class RegisteredRegions:
         for place in list(self._all):
             self._forget(place)
 
-    def find(self, owner: str, name: str) -> RegisteredRegion:
-        """A region that is used now; Malformed where this connection has registered none of this name."""
-        region = self._all.pop((owner, name), None)
-        if region is None:
-            raise Malformed(f"region {name}: this connection has not registered it, or not used it for long")
-        self._all[owner, name] = region
-        return region
+    def _named(self, name: str, peer: str) -> list[RegisteredRegion]:
+        """Those of a connection, or the one of this name."""
+        return [each for (of, called), each in self._all.items() if of == _here(peer) and name in ("", called)]
 
     def _forget(self, place: tuple[str, str]) -> None:
         with suppress(OSError):
@@ -104,61 +130,18 @@ class RegionsOfOne:
     """The regions of one connection, for its requests."""
 
     regions: RegisteredRegions
-    owner: str
+    peer: str
 
     def read(self, place: SharedPlace, into: Array) -> None:
-        region = self.regions.find(self.owner, place.region)
+        region = self.regions.used(self.peer, place.region)
         region.file.read(region.at(place), into)
 
     def write(self, place: SharedPlace, array: Array) -> None:
         """Copy an output to its place; Malformed where it does not fit."""
         if array.nbytes > place.size:
             raise Malformed(f"region {place.region}: an output of {array.nbytes} bytes does not fit {place.size}")
-        region = self.regions.find(self.owner, place.region)
+        region = self.regions.used(self.peer, place.region)
         region.file.write(region.at(place), array)
-
-
-MOST_BYTES = 1 << 40
-
-
-class RegionCalls:
-    """Used from one event loop."""
-
-    def __init__(self, regions: RegisteredRegions, limits: WireLimits) -> None:
-        self._regions, self._limits = regions, limits
-
-    def of(self, peer: str) -> RegionsOfOne | None:
-        """The regions of a connection; None where its client is on another machine."""
-        return RegionsOfOne(self._regions, peer) if is_here(peer) else None
-
-    async def register(
-        self, question: pb.SystemSharedMemoryRegisterRequest, peer: str
-    ) -> pb.SystemSharedMemoryRegisterResponse:
-        """Make a region known; Malformed where it is not as the client says."""
-        owner = _here(peer)
-        name = checked_name(question.name, "the name of a region", self._limits)
-        if question.offset > MOST_BYTES or question.byte_size > MOST_BYTES:
-            raise Malformed(f"region {name}: offset and size must be at most {MOST_BYTES}")
-        self._regions.register(owner, name, question.key, question.offset, question.byte_size)
-        return pb.SystemSharedMemoryRegisterResponse()
-
-    async def unregister(
-        self, question: pb.SystemSharedMemoryUnregisterRequest, peer: str
-    ) -> pb.SystemSharedMemoryUnregisterResponse:
-        """Forget a region of this connection, or all of them where no name is given."""
-        self._regions.unregister(_here(peer), question.name)
-        return pb.SystemSharedMemoryUnregisterResponse()
-
-    async def status(
-        self, question: pb.SystemSharedMemoryStatusRequest, peer: str
-    ) -> pb.SystemSharedMemoryStatusResponse:
-        """The regions of this connection; nobody sees those of others."""
-        said = pb.SystemSharedMemoryStatusResponse()
-        for each in self._regions.of(_here(peer), question.name):
-            status = said.regions[each.name]
-            status.name, status.key = each.name, f"/{each.file.name}"
-            status.offset, status.byte_size = each.offset, each.size
-        return said
 
 
 def _here(peer: str) -> str:

@@ -18,7 +18,7 @@ from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.places import SharedPlace, put_place
 from serving.remote.protocol.region_file import FOLDER
 from serving.remote.protocol.tensors import add_input
-from serving.remote.server.registered_regions import RegionCalls, RegionsOfOne, RegisteredRegions
+from serving.remote.server.registered_regions import RegisteredRegions
 from tests.serving.remote.server.running import Served, means, pictures
 
 
@@ -132,26 +132,35 @@ async def test_a_region_that_is_not_as_is_said_is_not_registered(
         assert await held(server) == 0
 
 
-def test_the_region_that_was_used_longest_ago_makes_room_and_names_are_taken_once(region: OwnedRegion) -> None:
-    regions = RegisteredRegions(2)
+ME, YOU = "ipv4:127.0.0.1:4000", "ipv4:127.0.0.1:4001"
+
+
+def question(region: OwnedRegion, name: str) -> pb.SystemSharedMemoryRegisterRequest:
+    return pb.SystemSharedMemoryRegisterRequest(name=name, key=region.name, byte_size=16)
+
+
+async def test_the_region_that_was_used_longest_ago_makes_room_and_names_are_taken_once(region: OwnedRegion) -> None:
+    regions = RegisteredRegions(2, WireLimits())
     for name in ("a", "b"):
-        regions.register("me", name, region.name, 0, 16)
+        await regions.register(question(region, name), ME)
     with pytest.raises(Malformed, match="one of this name already"):
-        regions.register("me", "a", region.name, 0, 16)
-    RegionsOfOne(regions, "me").read(SharedPlace("a", 0, 4), np.empty(4, np.uint8))
-    regions.register("you", "c", region.name, 0, 16)
-    assert [each.name for each in regions.of("me", "")] == ["a"]
+        await regions.register(question(region, "a"), ME)
+    mine = regions.of(ME)
+    assert mine is not None
+    mine.read(SharedPlace("a", 0, 4), np.empty(4, np.uint8))
+    await regions.register(question(region, "c"), YOU)
+    assert [*(await regions.status(pb.SystemSharedMemoryStatusRequest(), ME)).regions] == ["a"]
     with pytest.raises(Malformed, match="region b: this connection"):
-        regions.find("me", "b")
+        mine.read(SharedPlace("b", 0, 4), np.empty(4, np.uint8))
     with pytest.raises(Malformed, match="an output of 32 bytes does not fit 16"):
-        RegionsOfOne(regions, "me").write(SharedPlace("a", 0, 16), np.zeros(4))
+        mine.write(SharedPlace("a", 0, 16), np.zeros(4))
     regions.close()
     assert len(regions) == 0
 
 
-def test_what_its_owner_has_left_is_forgotten(region: OwnedRegion) -> None:
-    regions = RegisteredRegions(4)
-    regions.register("me", "a", region.name, 0, 16)
+async def test_what_its_owner_has_left_is_forgotten(region: OwnedRegion) -> None:
+    regions = RegisteredRegions(4, WireLimits())
+    await regions.register(question(region, "a"), ME)
     regions.sweep()
     assert len(regions) == 1
     region.close()
@@ -160,8 +169,7 @@ def test_what_its_owner_has_left_is_forgotten(region: OwnedRegion) -> None:
 
 
 async def test_clients_of_other_machines_have_none(region: OwnedRegion) -> None:
-    calls = RegionCalls(RegisteredRegions(4), WireLimits())
-    assert calls.of("ipv4:10.0.0.7:4000") is None
-    question = pb.SystemSharedMemoryRegisterRequest(name="mine", key=region.name, byte_size=1)
+    regions = RegisteredRegions(4, WireLimits())
+    assert regions.of("ipv4:10.0.0.7:4000") is None
     with pytest.raises(Malformed, match="for clients of this machine"):
-        await calls.register(question, "ipv4:10.0.0.7:4000")
+        await regions.register(question(region, "mine"), "ipv4:10.0.0.7:4000")
