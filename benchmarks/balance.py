@@ -24,7 +24,7 @@ from benchmarks.batching_parts.simulation import Ask
 from benchmarks.placement_parts.replay import Line
 from datasets.request_times import uniform
 from serving.placement.demands import BatchProfile
-from serving.remote.client.pick import ServerLoad, pick
+from serving.remote.client.pick import pick
 
 TABLE_3_6 = {
     (0.2, 3): {"centralized": 142, "two choices": 123, "random": 109},
@@ -90,11 +90,11 @@ Choose = Callable[[Sequence[Server], float, Random], int]
 
 
 def _by_cache(servers: Sequence[Server], now: float, rng: Random) -> int:
-    return pick([ServerLoad(0, each.queue(now)) for each in servers], rng)
+    return pick([each.queue(now) for each in servers], rng)
 
 
 def _by_own_calls(servers: Sequence[Server], now: float, rng: Random) -> int:
-    return pick([ServerLoad(each.in_flight, each.said) for each in servers], rng)
+    return pick([each.in_flight + each.said for each in servers], rng)
 
 
 def _any(servers: Sequence[Server], now: float, rng: Random) -> int:

@@ -40,7 +40,8 @@ class InferenceCall:
             return self._read(await self._ask(server, None, timeout_s, now_s), server)
         ended = False
         try:
-            answer = await self._ask(server, lent.place, timeout_s, now_s)
+            place = SharedPlace(lent.name, 0, self.batch.nbytes)
+            answer = await self._ask(server, place, timeout_s, now_s)
             ended = True
         except grpc.aio.AioRpcError as error:
             ended = error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED

@@ -10,40 +10,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-UNKNOWN_QUEUE = 0
 
-
-@dataclass(frozen=True, slots=True)
-class ServerLoad:
-    """The work that a server is known to have."""
-
-    in_flight: int
-    """Calls of this process that it has not answered."""
-    queue: int = UNKNOWN_QUEUE
-    """Items that waited at it when it answered last, of all its clients; servers of others do not tell."""
-
-    @property
-    def waiting(self) -> int:
-        return self.in_flight + self.queue
-
-
-def pick(loads: Sequence[ServerLoad], rng: Random, parts: Sequence[float] = ()) -> int:
+def pick(waiting: Sequence[int], rng: Random, parts: Sequence[float] = ()) -> int:
     """The place in the list of the server to ask; of two as busy the first drawn. At least one is needed.
 
-    ``parts``: of the load, above 0, one for each; empty: all are equal.
+    ``waiting``: the work that each is known to have: calls of this process that it has not answered, and items that
+    waited there when it answered last. ``parts``: of the load, above 0, one for each; empty: all are equal.
 
-    >>> busy, idle = ServerLoad(3, 8), ServerLoad(0, 1)
-    >>> pick([busy, idle], Random(1)), pick([idle, busy], Random(1)), pick([busy], Random(1))
+    >>> pick([11, 1], Random(1)), pick([1, 11], Random(1)), pick([11], Random(1))
     (1, 0, 0)
     """
-    if len(loads) == 1:
+    if len(waiting) == 1:
         return 0
     if not parts:
-        one, other = rng.sample(range(len(loads)), 2)
-        return one if loads[one].waiting <= loads[other].waiting else other
-    one, other = rng.choices(range(len(loads)), parts, k=2)
+        one, other = rng.sample(range(len(waiting)), 2)
+        return one if waiting[one] <= waiting[other] else other
+    one, other = rng.choices(range(len(waiting)), parts, k=2)
     # The call itself counts: of two without any the one with the larger part is the less busy one.
-    return one if (loads[one].waiting + 1) / parts[one] <= (loads[other].waiting + 1) / parts[other] else other
+    return one if (waiting[one] + 1) / parts[one] <= (waiting[other] + 1) / parts[other] else other
 
 
 Rates = Mapping[str, Mapping[str, float]]

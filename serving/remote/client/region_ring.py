@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from serving.common.tensors import Array
 from serving.errors import Malformed, Unavailable
 from serving.remote.protocol import region_file
 from serving.remote.protocol.owned_region import OwnedRegion, create
-from serving.remote.protocol.places import SharedPlace
 
 log = logging.getLogger(__name__)
 
@@ -20,14 +18,6 @@ SMALLEST_REGION = 256 << 10
 MOST_REGIONS = 32
 MOST_REGION_BYTES = 256 << 20
 """All together, for one server; batches that do not fit travel in the message."""
-
-
-@dataclass(frozen=True, slots=True)
-class LentRegion:
-    """A region that one call uses."""
-
-    region: OwnedRegion
-    place: SharedPlace
 
 
 class RegionRing:
@@ -41,8 +31,8 @@ class RegionRing:
         self.refused = not region_file.available()
         """Whether the server takes none, or there are none on this machine."""
 
-    async def lend(self, batch: Array) -> LentRegion | None:
-        """A region that holds the batch; None where it has to travel in the message."""
+    async def lend(self, batch: Array) -> OwnedRegion | None:
+        """A region that begins with the batch; None where it has to travel in the message."""
         if self.refused or batch.nbytes < LEAST_BYTES:
             return None
         region = self._fitting(batch.nbytes) or await self._made(batch.nbytes)
@@ -51,19 +41,23 @@ class RegionRing:
         try:
             region.write(0, batch)
         except (OSError, Malformed) as error:  # somebody has cut it short
-            self._drop(region)
+            self.lose(region)
             log.warning("shared memory: %s", error)
             return None
-        return LentRegion(region, SharedPlace(region.name, 0, batch.nbytes))
+        return region
 
-    def give_back(self, lent: LentRegion) -> None:
+    def give_back(self, region: OwnedRegion) -> None:
         """The call has ended: the next one may use the region."""
-        if lent.region in self._all:
-            self._free.append(lent.region)
+        if region in self._all:
+            self._free.append(region)
 
-    def lose(self, lent: LentRegion) -> None:
-        """The call was given up, and the server may read the region still: it is not used again."""
-        self._drop(lent.region)
+    def lose(self, region: OwnedRegion) -> None:
+        """Let go of a region, where its call was given up too: the server may read it still, and no other call may."""
+        if region in self._free:
+            self._free.remove(region)
+        if region in self._all:
+            self._all.remove(region)
+            region.close()
 
     def close(self) -> None:
         """Take all away; the server forgets them with the connection, or when it looks for their names."""
@@ -83,7 +77,7 @@ class RegionRing:
         """A new region, in place of a free one where there are many."""
         wanted = max(SMALLEST_REGION, 1 << (size - 1).bit_length())
         while self._free and not self._has_room(wanted):
-            self._drop(self._free[0])
+            self.lose(self._free[0])
         if not self._has_room(wanted):
             return None
         try:
@@ -96,16 +90,9 @@ class RegionRing:
         if await self._register(region.name, wanted):
             return region
         self.refused = True
-        self._drop(region)
+        self.lose(region)
         return None
 
     def _has_room(self, more: int) -> bool:
         taken = sum(each.size for each in self._all)
         return len(self._all) < MOST_REGIONS and taken + more <= MOST_REGION_BYTES
-
-    def _drop(self, region: OwnedRegion) -> None:
-        if region in self._free:
-            self._free.remove(region)
-        if region in self._all:
-            self._all.remove(region)
-            region.close()

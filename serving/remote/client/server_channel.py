@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from serving.errors import Malformed
 from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.pick import PlacedRates, ServerLoad
+from serving.remote.client.pick import PlacedRates
 from serving.remote.client.region_ring import RegionRing
 from serving.remote.peers import is_here
 from serving.remote.protocol import inference_pb2 as pb
@@ -100,8 +100,8 @@ class ServerChannel:
         self._tasks = [asyncio.create_task(self._probe()), asyncio.create_task(self._watch())]
 
     @property
-    def load(self) -> ServerLoad:
-        return ServerLoad(self._in_flight, self.queue)
+    def waiting(self) -> int:
+        return self._in_flight + self.queue
 
     @property
     def idle(self) -> bool:

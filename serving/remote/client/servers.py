@@ -94,7 +94,7 @@ class Servers:
         named = [each for each in there if rates.get(each.process, 0.0) > 0 and network in each.loaded]
         there = named or [each for each in there if each.process not in rates] or there
         parts = [rates[each.process] for each in named]
-        found = there[pick([each.load for each in there], self._rng, parts)]
+        found = there[pick([each.waiting for each in there], self._rng, parts)]
         found.breaker.allows(self._clock.monotonic_s())
         return found
 

@@ -118,7 +118,8 @@ class RegisteredRegions:
 
     def _named(self, name: str, peer: str) -> list[RegisteredRegion]:
         """Those of a connection, or the one of this name."""
-        return [each for (of, called), each in self._all.items() if of == _here(peer) and name in ("", called)]
+        owner = _here(peer)
+        return [each for (of, called), each in self._all.items() if of == owner and name in ("", called)]
 
     def _forget(self, place: tuple[str, str]) -> None:
         with suppress(OSError):

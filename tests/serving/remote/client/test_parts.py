@@ -12,13 +12,13 @@ import pytest
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
 from serving.remote.client.calls import LONGEST, failure
-from serving.remote.client.pick import ServerLoad, pick
+from serving.remote.client.pick import pick
 from serving.remote.client.servers import resolved
 from serving.remote.peers import is_here
 
 
 def test_the_less_busy_of_two_is_picked() -> None:
-    loads = [ServerLoad(0, 9), ServerLoad(1), ServerLoad(2), ServerLoad(3)]
+    loads = [9, 1, 2, 3]
     rng = Random(1)
     picked = Counter(pick(loads, rng) for _ in range(6000))
     assert picked[0] == 0

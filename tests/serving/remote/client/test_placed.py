@@ -13,7 +13,7 @@ import pytest
 
 from serving.catalogue.lookup import Catalogue
 from serving.remote.client.backend_client import BackendClient, ClientTools
-from serving.remote.client.pick import PlacedRates, ServerLoad, pick
+from serving.remote.client.pick import PlacedRates, pick
 from serving.scheduling.requests import Urgency
 from tests.serving.remote.client.conftest import Connected
 from tests.serving.remote.v2_server import V2Server, means_of_ours, serving
@@ -97,7 +97,7 @@ async def test_what_is_asked_is_counted(catalogue: Catalogue, connected: Connect
 
 
 def test_parts_of_the_load() -> None:
-    rng, idle = Random(3), ServerLoad(0)
+    rng, idle = Random(3), 0
     drawn = Counter(pick([idle, idle, idle], rng, [6.0, 3.0, 1.0]) for _ in range(3000))
     assert drawn[0] > drawn[1] > drawn[2] > 0
-    assert pick([ServerLoad(7), ServerLoad(9)], Random(1), [1.0, 8.0]) == 1
+    assert pick([7, 9], Random(1), [1.0, 8.0]) == 1

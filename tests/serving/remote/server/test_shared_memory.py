@@ -173,3 +173,5 @@ async def test_clients_of_other_machines_have_none(region: OwnedRegion) -> None:
     assert regions.of("ipv4:10.0.0.7:4000") is None
     with pytest.raises(Malformed, match="for clients of this machine"):
         await regions.register(question(region, "mine"), "ipv4:10.0.0.7:4000")
+    with pytest.raises(Malformed, match="for clients of this machine"):
+        await regions.status(pb.SystemSharedMemoryStatusRequest(), "ipv4:10.0.0.7:4000")
