@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 from serving.errors import BadInput, SluiceError
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
-from serving.remote.protocol.service import Rpc, handlers, message_options
+from serving.remote.protocol.service import Rpc, handlers, message_options, refused
 from serving.remote.server.admission import ServerLimits
 from serving.remote.server.inference_service import InferenceService
 from serving.remote.server.refusals import refusal
@@ -218,9 +218,9 @@ def _answered(rpc: Rpc[Question, Reply], behaviour: Callable[[Question, str], Aw
             return await behaviour(question, context.peer())
         except SluiceError as error:
             status, line = refusal(error)
-            await context.abort(grpc.StatusCode[status], line)
         except Exception:
             log.exception("%s failed", rpc.name)
-            await context.abort(grpc.StatusCode.INTERNAL, "the call failed: the backend's log says why")
+            status, line = "INTERNAL", "the call failed: the backend's log says why"
+        return refused(context, grpc.StatusCode[status], line, rpc.reply)
 
     return rpc.answered_by(answer)

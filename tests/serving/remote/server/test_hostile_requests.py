@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -158,3 +160,20 @@ async def test_a_damaged_request_is_answered_or_refused(server: Served, at: int,
         request = pb.ModelInferRequest.FromString(bytes(data[: len(data) - end % len(data)]))
         with suppress(SluiceError):
             await server.service.infer(request, None)
+
+
+@pytest.mark.parametrize("data", [asking("nobody", pictures(20_000)).SerializeToString(), b"\xff" * 960_000])
+async def test_what_was_refused_is_kept_by_nobody(server: Served, data: bytes) -> None:
+    """Not until garbage is collected either: that may be many large messages later."""
+    send = server.channel.unary_unary(f"/{SERVICE}/ModelInfer")
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(8):
+            with pytest.raises(grpc.aio.AioRpcError):
+                await send(data)
+        assert tracemalloc.get_traced_memory()[0] < 4 * len(data)
+    finally:
+        tracemalloc.stop()
+        gc.enable()
