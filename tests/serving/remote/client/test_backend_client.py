@@ -49,7 +49,7 @@ async def test_pictures_travel_as_bytes_to_a_backend_of_ours(catalogue: Catalogu
         said = values(asked.parameters, LIMITS)
         assert 4000 < float(said["deadline_ms"]) < 5000
         assert said["downstream_ms"] == 250
-        assert [each.load.queue for each in client._servers.askable()] == [7]
+        assert [each.queue for each in client._servers.askable()] == [7]
 
 
 async def test_a_server_of_others_takes_what_the_card_says(catalogue: Catalogue, connected: Connected) -> None:
@@ -343,7 +343,7 @@ async def test_calls_in_flight_are_bounded(catalogue: Catalogue, connected: Conn
         server.delay_s = 0.01
         tasks = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(20)]
         while not all(task.done() for task in tasks):
-            most = max(most, channel.load.in_flight)
+            most = max(most, channel.waiting)
             await asyncio.sleep(0.001)
         assert most == 4
         server.delay_s = 0.5
@@ -362,7 +362,7 @@ async def test_work_in_the_background_takes_a_quarter(catalogue: Catalogue, conn
         server.delay_s = 0.01
         tasks = [asyncio.create_task(client.infer("means", PICTURES, BACKGROUND)) for _ in range(6)]
         while not all(task.done() for task in tasks):
-            most = max(most, channel.load.in_flight)
+            most = max(most, channel.waiting)
             await asyncio.sleep(0.001)
         assert most == 1
         assert values(server.asked[-1].parameters, LIMITS)["background"] is True
