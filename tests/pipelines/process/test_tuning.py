@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import cv2
 import numpy as np  # noqa: F401 - its products are what has threads
 import pytest
 from threadpoolctl import threadpool_info
@@ -23,6 +24,13 @@ def test_products_of_matrices_have_one_thread_while_it_lasts() -> None:
     with tuned():
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
+
+
+def test_opencv_computes_in_the_thread_that_asks_while_it_lasts() -> None:
+    before = cv2.getNumThreads()
+    with tuned():
+        assert cv2.getNumThreads() == 1
+    assert cv2.getNumThreads() == before
 
 
 def blas_threads() -> list[int]:
