@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.autoscale_parts.exact import solve
+from benchmarks.autoscale_parts.greedy import heuristic
+from benchmarks.autoscale_parts.programme import Programme, Solution, programme
+from benchmarks.autoscale_parts.state import Application, MachineKind, ScalableVariant, ServingState
 from benchmarks.harness import Outcome, Row, interleaved, run
-from serving.autoscale.exact import solve
-from serving.autoscale.greedy import heuristic
-from serving.autoscale.programme import Programme, Solution, programme
-from serving.autoscale.state import Application, MachineKind, ScalableVariant, ServingState
 from serving.autoscale.terms import AutoscaleTerms
 
 KINDS = (

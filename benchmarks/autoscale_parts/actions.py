@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.autoscale_parts.decision import Migration, ScalingAction, What
-from serving.autoscale.programme import ROUNDING
-from serving.autoscale.state import Instance, Key, RunningMachine, ScalableVariant, ServingState
+from benchmarks.autoscale_parts.programme import ROUNDING
+from benchmarks.autoscale_parts.state import Instance, Key, RunningMachine, ScalableVariant, ServingState
 from serving.scheduling.health import TROUBLED, State
 
 

@@ -13,13 +13,13 @@ from math import ceil
 
 from benchmarks.autoscale_parts.actions import Floor, changes, machines_of, mitigations
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision, Shortfall
+from benchmarks.autoscale_parts.exact import solve
 from benchmarks.autoscale_parts.headroom import usable_rate
 from benchmarks.autoscale_parts.held import HeldLoad
+from benchmarks.autoscale_parts.programme import ROUNDING, Solution, programme
+from benchmarks.autoscale_parts.state import Key, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
 from benchmarks.autoscale_parts.wanted import wanted_machines
-from serving.autoscale.exact import solve
-from serving.autoscale.programme import ROUNDING, Solution, programme
-from serving.autoscale.state import Key, ServingState
 from serving.autoscale.terms import CLEARLY
 
 FIRST_MEMORY, USUAL = AutoscaleMemory(), WholeTerms()

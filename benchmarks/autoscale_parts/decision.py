@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from benchmarks.autoscale_parts.held import HeldLoad
-from serving.autoscale.programme import By
+from benchmarks.autoscale_parts.programme import By
 
 What = Literal["load", "replicate", "upgrade", "downgrade", "unload"]
 

@@ -17,8 +17,8 @@ from benchmarks.autoscale_parts.decide import autoscale
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, WantedMachines
 from benchmarks.autoscale_parts.loads import Arrival
 from benchmarks.autoscale_parts.profiles import KINDS, STARTS_S
+from benchmarks.autoscale_parts.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
-from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from serving.scheduling.health import Observed, State, next_state
 
 EVERY_S = 1.0

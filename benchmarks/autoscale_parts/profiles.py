@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from serving.autoscale.state import MachineKind, ScalableVariant
+from benchmarks.autoscale_parts.state import MachineKind, ScalableVariant
 
 CPU_PER_GB, INFERENTIA_PER_GB, GPU_PER_GB = 0.031, 0.190, 0.498
 STARTS_S = 30.0

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.autoscale_parts.actions import machines_of
 from benchmarks.autoscale_parts.decision import WantedMachines
+from benchmarks.autoscale_parts.state import MachineKind, RunningMachine, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
-from serving.autoscale.state import MachineKind, RunningMachine, ServingState
 from serving.scheduling.health import State
 
 

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from serving.autoscale.exact import solve
-from serving.autoscale.programme import programme
-from serving.autoscale.state import Application, MachineKind, ScalableVariant, ServingState
+from serving.autoscale.cheapest import Candidate, Programme
 from serving.autoscale.terms import CLEARLY, AutoscaleTerms
 from serving.placement.curves import BatchCurve
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
@@ -25,7 +23,6 @@ from serving.placement.prefixes import Prefixes, grouped
 PARTS = (1, 16)
 """Instances that fill a machine."""
 TERMS = AutoscaleTerms()
-DEVICE = "device"
 AT_MOST = 16
 """Machines of a kind of which nobody says how many may be had."""
 MOST_SESSIONS = 200
@@ -67,23 +64,25 @@ class ModelChoices:
         return found
 
     def _mix(self, machines: Mapping[str, int], parts: int) -> list[Demand]:
-        applications = [
-            Application(str(number), each.items_per_s, each.slo_s, priority=each.priority)
-            for number, each in enumerate(self.demands)
-        ]
-        variants = [
-            variant
+        kinds = self.fleet.kinds
+        place = {kind.name: number for number, kind in enumerate(kinds)}
+        found = [
+            (model, Candidate(number, place[kind], rate / parts))
             for number, (each, others) in enumerate(zip(self.demands, self.instead, strict=True))
             for model in dict.fromkeys((each.model, *others))
-            for variant in _variants((str(number), model), each.slo_s, self.profiles.get(model, {}), parts)
+            for kind, times in self.profiles.get(model, {}).items()
+            if kind in place and (rate := BatchCurve(times).saturated(each.slo_s)[1])
         ]
-        whole = [MachineKind(each.name, each.price, {DEVICE: 1.0}) for each in self.fleet.kinds]
-        seen = ServingState(whole, (), variants, (), applications)
-        loads = {each.name: each.items_per_s for each in applications}
-        counts = solve(programme(seen, loads, machines, TERMS), TERMS.solve_s).counts
+        programme = Programme(
+            [candidate for _, candidate in found],
+            [each.items_per_s for each in self.demands],
+            [_weighed(1, each.priority) for each in self.demands],
+            [kind.price / parts for kind in kinds],
+            [parts * machines.get(kind.name, 0) for kind in kinds],
+        )
         rates: list[Counter[str]] = [Counter() for _ in self.demands]
-        for key, count in counts.items():
-            rates[int(key[0])][key[1]] += count * seen.usable[key].items_per_s  # type: ignore[assignment]
+        for (model, candidate), count in zip(found, programme.cheapest(TERMS.solve_s), strict=True):
+            rates[candidate.load][model] += count * candidate.items_per_s  # type: ignore[assignment]
         return [part for each, mine in zip(self.demands, rates, strict=True) for part in _shared(each, mine)]
 
 
@@ -170,17 +169,6 @@ def _weighed(items_per_s: float, priority: int) -> float:
 
 def _weight(shed: Iterable[ShedLoad]) -> float:
     return sum(_weighed(each.items_per_s, each.priority) for each in shed)
-
-
-def _variants(
-    of: tuple[str, str], slo_s: float, profile: Mapping[str, BatchProfile], parts: int
-) -> Iterator[ScalableVariant]:
-    application, model = of
-    for kind, times in profile.items():
-        batch, rate = BatchCurve(times).saturated(slo_s)
-        if batch:
-            needs = {DEVICE: 1 / parts}
-            yield ScalableVariant(model, application, kind, rate / parts, batch / rate, 0.0, 1.0, needs)
 
 
 def _shared(demand: Demand, rates: Mapping[str, float]) -> Iterator[Demand]:

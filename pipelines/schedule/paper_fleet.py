@@ -9,14 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from pipelines.query.yaml_file import read_yaml
 from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
-from pipelines.schedule.machines import device_kinds
-from serving.autoscale.machine_file import MachineLine, machine_kinds
-from serving.common.explain import Problem, validate
+from pipelines.schedule.machines import Machines, device_kinds, read_strictly
+from serving.common.explain import Problem
 from serving.common.strict import Strict
-from serving.errors import BadInput
 from serving.placement.demands import BatchProfile, Demand, Fleet, FleetBackend, Profiles
 from serving.placement.place import place
 from serving.placement.plan import FleetPlan
@@ -56,7 +53,7 @@ class PaperFleet(Strict):
     profiles: dict[Name, dict[Name, PaperProfile]] = Field(default_factory=dict, max_length=MOST)
     prefixes: dict[Name, dict[Name, Share]] = Field(default_factory=dict, max_length=MOST)
     """By model: names for what its network computes first, each with the share of its work up to there."""
-    machines: dict[Name, MachineLine] = Field(min_length=1, max_length=64)
+    machines: Machines
     backends: dict[Name, Annotated[int, Field(ge=0, le=1000)]] | None = None
     """How many there are of each kind; left out: as many as are wanted."""
 
@@ -104,14 +101,8 @@ def simulated(path: Path, measured: Measured) -> PaperPlan:
 
     ``measured``: models without a profile in the file have the times of this machine, on all kinds.
     """
-    document = read_yaml(path)
-    fleet, problems = validate(PaperFleet, document.data) if not document.problems else (None, [])
-    if fleet is None:
-        raise BadInput(document.explain([*document.problems, *problems]))
-    machines, _ = machine_kinds({"machines": {k: v.model_dump() for k, v in fleet.machines.items()}})
-    kinds = device_kinds(machines)
-    if unknown := _unknown(fleet):
-        raise BadInput(document.explain(unknown))
+    fleet = read_strictly(path, PaperFleet, _unknown)
+    kinds = device_kinds(fleet.machines)
     demands = [Demand(each.model, planned_s(each.slo_ms), each.rate, each.priority) for each in fleet.sessions]
     profiles, prefixes = _profiles(fleet, measured)
     if any(each.instead for each in fleet.sessions):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from benchmarks.autoscale_parts.decide import autoscale
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, ScalingDecision
 from benchmarks.autoscale_parts.held import HeldLoad
+from benchmarks.autoscale_parts.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
-from serving.autoscale.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from serving.errors import BadInput
 from serving.scheduling.health import State
-from tests.serving.autoscale.fleets import KINDS, TABLE_2, machines, state
+from tests.benchmarks.autoscale_parts.fleets import KINDS, TABLE_2, machines, state
 
 A = Instance("app", "A", "cpu-0")
 B = Instance("app", "B", "inferentia-0")

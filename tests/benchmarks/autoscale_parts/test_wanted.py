@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from benchmarks.autoscale_parts.state import Instance, MachineKind, RunningMachine
 from benchmarks.autoscale_parts.terms import WholeTerms
 from benchmarks.autoscale_parts.wanted import wanted_machines
-from serving.autoscale.state import Instance, MachineKind, RunningMachine
 from serving.scheduling.health import State
-from tests.serving.autoscale.fleets import machines, state
+from tests.benchmarks.autoscale_parts.fleets import machines, state
 
 TERMS = WholeTerms()
 

@@ -98,6 +98,7 @@ def test_networks_of_this_machine_are_looked_at(tmp_path: Path) -> None:
         (FLEET.replace("rate: 300", "rate: -1"), "fleet.yaml:2: sessions[0].rate"),
         (FLEET.replace("1: 8,", "0: 8,"), "profiles.cars.gpu.times_ms"),
         (FLEET.replace("slo_ms: 200", "slo: 200"), "slo"),
+        (FLEET.replace("gpu: {price", "GPU: {price"), "machines"),
         (FLEET + "backends: {tpu: 1}\n", "fleet.yaml:9: backends.tpu: no kind of machine; known: gpu"),
         (FLEET.replace("people: {gpu", "people: {tpu"), "profiles.people.tpu: no kind of machine"),
         (FLEET + "prefixes: {trams: {a: 0.5}}\n", "fleet.yaml:9: prefixes.trams: no session asks for it"),

@@ -1,12 +1,10 @@
-"""When offline work yields, workers by their lag, and the file of machine kinds."""
+"""When offline work yields, and workers by their lag."""
 
 from __future__ import annotations
 
 import pytest
 
-from serving.autoscale.machine_file import machine_kinds
 from serving.autoscale.machines import offline_may_run, wanted_workers
-from serving.autoscale.state import MachineKind
 from serving.autoscale.terms import AutoscaleTerms
 from serving.scheduling.health import State
 
@@ -34,27 +32,3 @@ def test_offline_work_yields() -> None:
     assert not offline_may_run(0.4, [State.ACTIVE], TERMS)
     assert not offline_may_run(0.1, [State.ACTIVE, State.INTERFERED], TERMS)
     assert not offline_may_run(0.1, [State.OVERLOADED], TERMS)
-
-
-def test_the_file_of_machine_kinds() -> None:
-    kinds, problems = machine_kinds({"machines": {"cpu": {"price_per_hour": 3.6, "resources": {"cores": 8}}}})
-    assert (kinds, problems) == ((MachineKind("cpu", 0.001, {"cores": 8.0}),), [])
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ({"resources": {"cores": 8}}, "machines.cpu.price_per_hour"),
-        ({"price_per_hour": -1, "resources": {"cores": 8}}, "machines.cpu.price_per_hour"),
-        ({"price_per_hour": float("nan"), "resources": {"cores": 8}}, "machines.cpu.price_per_hour"),
-        ({"price_per_hour": 1, "resources": {"cores": 0}}, "machines.cpu.resources.cores"),
-        ({"price_per_hour": 1, "resources": {}}, "machines.cpu.resources"),
-        ({"price_per_hour": 1, "resources": {"cores": 8}, "at_most": 1e9}, "machines.cpu.at_most"),
-        ({"price_per_hour": 1, "resources": {"cores": 8}, "colour": "red"}, "machines.cpu.colour"),
-    ],
-)
-def test_a_file_with_a_fault_is_explained(line: dict[str, object], said: str) -> None:
-    kinds, problems = machine_kinds({"machines": {"cpu": line}})
-    assert kinds == ()
-    assert said in str(problems[0])
-    assert machine_kinds(["no", "file"])[1]

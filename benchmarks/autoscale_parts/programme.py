@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
 
-from serving.autoscale.state import Key, ServingState
+from benchmarks.autoscale_parts.state import Key, ServingState
 from serving.autoscale.terms import AutoscaleTerms
 
 Pool = tuple[str, str]

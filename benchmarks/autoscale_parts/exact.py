@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
-from serving.autoscale.greedy import heuristic
-from serving.autoscale.programme import Programme, Solution, enough
+from benchmarks.autoscale_parts.greedy import heuristic
+from benchmarks.autoscale_parts.programme import Programme, Solution, enough
 
 SOLVED, STOPPED, IMPOSSIBLE = 0, 1, 2
 """Status of HiGHS as SciPy tells it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from serving.autoscale.programme import Programme
-from serving.autoscale.state import (
+from benchmarks.autoscale_parts.programme import Programme
+from benchmarks.autoscale_parts.state import (
     Application,
     Instance,
     Key,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serving.autoscale.exact import solve
-from serving.autoscale.greedy import heuristic
-from serving.autoscale.programme import Candidate, Programme, Solution, programme
+from benchmarks.autoscale_parts.exact import solve
+from benchmarks.autoscale_parts.greedy import heuristic
+from benchmarks.autoscale_parts.programme import Candidate, Programme, Solution, programme
 from serving.autoscale.terms import AutoscaleTerms
-from tests.serving.autoscale.fleets import brute_force, state
+from tests.benchmarks.autoscale_parts.fleets import brute_force, state
 
 COUNTS = {"cpu": 200, "inferentia": 20, "gpu": 10}
 STABLE = AutoscaleTerms(horizon_s=1e9)

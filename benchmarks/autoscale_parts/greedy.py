@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from serving.autoscale.programme import ROUNDING, Candidate, Pool, Programme, Solution
-from serving.autoscale.state import Key
+from benchmarks.autoscale_parts.programme import ROUNDING, Candidate, Pool, Programme, Solution
+from benchmarks.autoscale_parts.state import Key
 
 
 def heuristic(given: Programme) -> Solution:
