@@ -31,7 +31,7 @@ from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.tapped import AnswersHeard
+from operators.recognise.exits.held_looks import KEPT
 from operators.recognise.exits.tuning import chosen
 from serving.common.tensors import Array
 
@@ -114,8 +114,7 @@ def _rows(cifar: Cifar, first: ExitRows, stream: ExitRows, target: float) -> Ite
 def gone(shown: Shown, follows: bool) -> Went:
     """Show the images in their order."""
     said = Heard.of(_heard(shown, shown.stream, 0), shown.spec.vocabulary, None)
-    heard, tunings_ms = AnswersHeard(), list[float]()
-    heard.add(_heard(shown, shown.first, 0))
+    heard, tunings_ms = [_heard(shown, shown.first, 0)], list[float]()
     thresholds = _tuned(shown, heard, tunings_ms)
     answered, right = np.zeros(len(shown.stream), np.bool_), np.ones(len(shown.stream), np.bool_)
     for start in range(0, len(shown.stream), EVERY):
@@ -123,7 +122,7 @@ def gone(shown: Shown, follows: bool) -> Went:
         found = said.chain(thresholds)
         answered[now], right[now] = found.place[now] < len(thresholds), found.right[now]
         if follows:
-            heard.add(_heard(shown, shown.stream.of(now), len(shown.first) + start))
+            heard.append(_heard(shown, shown.stream.of(now), len(shown.first) + start))
             thresholds = _tuned(shown, heard, tunings_ms)
     return Went(answered, right, tunings_ms)
 
@@ -134,10 +133,11 @@ def _heard(shown: Shown, rows: ExitRows, number: int) -> HeardLooks:
     return HeardLooks.of(shown.artefact.exits, rows, ShownLooks.of(objects))
 
 
-def _tuned(shown: Shown, heard: AnswersHeard, tunings_ms: list[float]) -> NDArray[np.float64]:
+def _tuned(shown: Shown, heard: Sequence[HeardLooks], tunings_ms: list[float]) -> NDArray[np.float64]:
     """The thresholds by what was heard; 0 where no exit pays."""
     began_s = time.thread_time()
-    choice = chosen(shown.artefact, heard.now, shown.spec, None, LookSeconds(shown.whole_s))
+    newest = HeardLooks.joined(heard).at(slice(-KEPT, None))
+    choice = chosen(shown.artefact, newest, shown.spec, None, LookSeconds(shown.whole_s))
     tunings_ms.append(1e3 * (time.thread_time() - began_s))
     return np.zeros(len(shown.artefact.exits)) if choice is None else np.array(choice.thresholds)
 

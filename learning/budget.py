@@ -3,7 +3,8 @@
 Trainings, audits in the background, opening a network with cuts and taking samples are paid before it is known whether
 they bring anything. Together they may cost a share of the processor seconds that the process has used, and of the
 seconds that answers of other machines took. What takes a while, as a training, is not begun before ``FIRST_S`` were
-used: a process that ends soon would not see the gain.
+used: a process that ends soon would not see the gain. Where it has to wait for its seconds, they are saved up: samples,
+of which there are always more, give way to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ SHARE = 0.05
 """The share where the query names none."""
 FIRST_S = 20.0
 """Processor seconds of the process before which nothing is begun that takes a while."""
+SAVES_S = 20.0
+"""Seconds of use for which it is saved up for work that does not ask again."""
 
 
 class Budget:
@@ -31,8 +34,10 @@ class Budget:
     >>> budget.may_spend(1.5), budget.may_spend(1.6)
     (True, False)
     >>> budget.spend("audits", 1.25)
-    >>> budget.reserve(0.5), budget.reserve(0.25), budget.left_s
-    (False, True, 0.0)
+    >>> budget.reserve(0.5), budget.may_spend(0.1), budget.may_spend(0.1, gives_way=True)
+    (False, True, False)
+    >>> budget.reserve(0.25), budget.left_s
+    (True, 0.0)
     """
 
     def __init__(self, share: float, used_s: Callable[[], float]) -> None:
@@ -44,6 +49,8 @@ class Budget:
         self._elsewhere_s = 0.0
         self._spent: dict[Expense, float] = {}
         self._reserved_s = 0.0
+        self._saved_for_s, self._saved_at_s = 0.0, 0.0
+        """What could not be set aside of late, and the seconds used by then."""
 
     @classmethod
     def beside(cls, share: float, used_s: Callable[[], float]) -> Budget:
@@ -76,18 +83,28 @@ class Budget:
         """Note seconds that answers of another machine took, which shortcuts here may come to spare."""
         self._elsewhere_s += seconds
 
-    def may_spend(self, estimate_s: float) -> bool:
-        """Whether work of about so many seconds may begin; where none are left, not even work that costs nothing."""
+    def may_spend(self, estimate_s: float, gives_way: bool = False) -> bool:
+        """Whether work of about so many seconds may begin; where none are left, not even work that costs nothing.
+
+        ``gives_way``: whether it has to leave what work that takes a while is waiting for.
+        """
         left_s = self.left_s
-        return left_s > 0 and estimate_s <= left_s
+        is_saving = gives_way and self.used_s - self._saved_at_s <= SAVES_S
+        return left_s > 0 and estimate_s <= left_s - (self._saved_for_s if is_saving else 0.0)
 
     def spend(self, kind: Expense, seconds: float) -> None:
         """Note what work has cost that is over at once."""
         self._spent[kind] = self._spent.get(kind, 0.0) + seconds
 
     def may_reserve(self, estimate_s: float) -> bool:
-        """Whether so many seconds can be set aside now for work that takes a while."""
-        return self.used_s >= FIRST_S and self.may_spend(estimate_s)
+        """Whether so many seconds can be set aside now for work that takes a while; if not, they are saved up."""
+        if self.used_s < FIRST_S:
+            return False
+        if self.may_spend(estimate_s):
+            self._saved_for_s = 0.0
+            return True
+        self._saved_for_s, self._saved_at_s = estimate_s, self.used_s
+        return False
 
     def reserve(self, estimate_s: float) -> bool:
         """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""

@@ -107,9 +107,14 @@ class Compared:
     """Share of what the oracle named that got another word."""
 
 
-def compared(run: Published, oracle: Published, frames: Callable[[int], bool] = lambda seq: True) -> Compared:
-    """Compare the frames that are asked for; what exits looked at before counts too."""
-    touched = _touched(run)
+def compared(
+    run: Published, oracle: Published, frames: Callable[[int], bool] = lambda seq: True, by: Sequence[str] = EXITS
+) -> Compared:
+    """Compare the frames that are asked for; what exits looked at before counts too.
+
+    ``by``: the provenances that are counted, in place of those of exits.
+    """
+    touched = _touched(run, by)
     mine = {key: each for key, each in run.items() if frames(key[0])}
     others = {key: each for key, each in oracle.items() if frames(key[0])}
     both = [(key, mine[key], others[key]) for key in mine if key in others]
@@ -120,7 +125,7 @@ def compared(run: Published, oracle: Published, frames: Callable[[int], bool] = 
         objects=len(mine),
         same=round(len(both) / max(len(mine.keys() | others.keys()), 1), 4),
         looks=sum(bool(each.looked) for each in mine.values()),
-        by_exits=sum(each.looked in EXITS for each in mine.values()),
+        by_exits=sum(each.looked in by for each in mine.values()),
         agreement=Share.of(agrees),
         of_exits=Share.of(by_exits),
         names_lost=Share.of(named),
@@ -133,11 +138,11 @@ def first_service(run: Published) -> int | None:
     return looks.index(True) if True in looks else None
 
 
-def _touched(run: Published) -> set[Key]:
+def _touched(run: Published, by: Sequence[str]) -> set[Key]:
     """Objects, by frames, at which an exit has looked by then."""
     seen, found = set[str](), set[Key]()
     for key, each in run.items():
-        if each.looked in EXITS:
+        if each.looked in by:
             seen.add(each.whom)
         if each.whom in seen:
             found.add(key)

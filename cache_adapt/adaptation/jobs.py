@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -43,7 +43,7 @@ class Adaptation:
         self._windows = SampleWindows(window_bytes)
         self._states: OrderedDict[Target, TargetState] = OrderedDict()
         self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
-        self._training_s, self._waits = FIRST_GUESS_S, False
+        self._costs_s, self._waits = deque([FIRST_GUESS_S], maxlen=2), False
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
@@ -88,10 +88,10 @@ class Adaptation:
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
-        waits = bool(due) and not self._budget.may_reserve(self._training_s)
-        if waits and not self._waits and self._budget.left_s < self._training_s:
+        waits = bool(due) and not self._budget.may_reserve(self._expected_s)
+        if waits and not self._waits and self._budget.left_s < self._expected_s:
             left_s = max(self._budget.left_s, 0.0)
-            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, left_s)
+            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._expected_s, left_s)
         self._waits = waits
         return min(due, key=lambda each: each[0])[1] if due and not waits else None
 
@@ -99,7 +99,7 @@ class Adaptation:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""
         state, took, artefact = self._states[due.target], ThreadTime(), None
         samples = self._windows.of(due.target.subject).seen
-        reserved_s = self._training_s if self._budget.reserve(self._training_s) else 0.0
+        reserved_s = self._expected_s if self._budget.reserve(self._expected_s) else 0.0
 
         def paid(processor_s: float) -> None:
             took.seconds += processor_s
@@ -107,7 +107,7 @@ class Adaptation:
         try:
             artefact = await self._trained(due, now_s(), took, paid)
         finally:
-            self._training_s = took.seconds
+            self._costs_s.append(took.seconds)
             self._budget.pay("training", reserved_s, took.seconds)
             state.history.tried(now_s(), samples, gained=artefact is not None)
         return artefact
@@ -117,6 +117,11 @@ class Adaptation:
         self._windows.expire(now_s)
         for target in [each for each, state in self._states.items() if now_s - state.wanted_at_s > WANTED_S]:
             del self._states[target]
+
+    @property
+    def _expected_s(self) -> float:
+        """Processor seconds of the next training: the first pays for the start of the process that trains."""
+        return min(self._costs_s)
 
     @property
     def samples(self) -> int:

@@ -195,9 +195,7 @@ class Chain:
     def _may_answer(self, stream: NodeStream, call: Call) -> bool:
         """Whether exits of the stream may answer."""
         kind = self._networks.specialised
-        if kind is None or not call.decision.allows(kind.kind) or kind.of(stream.name).listens:
-            return False
-        return stream.audits.of(kind.key).uses_shortcut
+        return kind is not None and call.decision.allows(kind.kind) and stream.audits.of(kind.key).uses_shortcut
 
     def _tell_exits(self, stream: NodeStream, regions: Sequence[Region], shadow: bool) -> None:
         """Tell WEG of looks that are answers by themselves; ``shadow``: no exits of the stream could answer."""

@@ -25,6 +25,7 @@ from serving.common.clock import SYSTEM, Clock
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
     from cache_adapt.adaptation.here import Here
+    from operators.recognise.exits.held_looks import HeldWindows
 
 
 class Learning:
@@ -34,6 +35,7 @@ class Learning:
         """``made``: makes who makes exits in this process; ``elsewhere``: does it in its place."""
         self.catalogue = catalogue
         self._made, self._elsewhere = made, elsewhere
+        self._held: HeldWindows | None = None
         self._work: asyncio.Task[None] | None = None
 
     def maker(self) -> Elsewhere:
@@ -42,6 +44,14 @@ class Learning:
             self._elsewhere = here = self._made()
             self._work = asyncio.create_task(here.run())
         return self._elsewhere
+
+    def held(self) -> HeldWindows:
+        """The looks that thresholds of exits are tuned on; there are none before they are asked for."""
+        from operators.recognise.exits.held_looks import HeldWindows  # with what exits are made of
+
+        if self._held is None:
+            self._held = HeldWindows()
+        return self._held
 
     async def close(self) -> None:
         """Give up what is being made in this process."""

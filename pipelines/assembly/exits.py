@@ -67,7 +67,9 @@ class NodeExitParts:
 
         maker = self.learning.maker()
         rule = None if self.objects is None else self.objects.pool_rule
-        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, maker, rule)
+        teaches = bool(subject.stream) or makes_caches(self.spec)
+        accuracy = self.audits.rule.accuracy
+        request = ExitsRequest(subject, self._words.vocabulary, accuracy, maker, self.learning.held(), rule, teaches)
         return HeardExits(request, self.cut, there)
 
     @cached_property

@@ -121,3 +121,23 @@ def test_seconds_of_other_machines_count_as_used() -> None:
     budget.used_elsewhere(6)
     assert budget.reserve(0.1)
     assert budget.left_s == pytest.approx(SHARE * (FIRST_S + 5) - 0.1)
+
+
+def test_what_takes_a_while_is_saved_up_for_and_samples_give_way_meanwhile() -> None:
+    budget = Budget(0.1, used := Used(40.0))
+    assert budget.may_spend(1.0, gives_way=True)
+    assert not budget.reserve(6.0)
+    assert not budget.may_spend(0.1, gives_way=True)
+    assert budget.may_spend(0.1), "audits go on"
+    used.seconds = 55.0
+    assert not budget.may_spend(0.1, gives_way=True)
+    used.seconds = 61.0
+    assert budget.may_spend(0.1, gives_way=True), "it has not asked again for a while"
+    assert budget.reserve(6.0)
+    assert budget.may_spend(0.1, gives_way=True), "nothing is waited for"
+
+
+def test_nothing_is_saved_up_for_before_anything_may_begin() -> None:
+    budget = Budget(0.1, Used(FIRST_S - 1))
+    assert not budget.reserve(6.0)
+    assert budget.may_spend(0.1, gives_way=True)

@@ -7,6 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
 from operators.frames.frame import Frame, Region
@@ -27,6 +30,12 @@ from serving.common.tensors import Image
 
 if TYPE_CHECKING:
     from cache_adapt.learned.pooled import ShownLooks
+
+TAUGHT = 0.5
+"""Share of the objects that teach exits; thresholds are tuned on looks at the others. With a third of the objects held,
+or with later looks in place of other objects, exits on two streets answered less."""
+BLOCK_S = 20.0
+"""An object without a track is seen again within so many seconds, if at all: those of one such time go together."""
 
 OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""
@@ -69,6 +78,12 @@ class Auditor:
     def shown(self, frame: Frame, regions: Sequence[Region]) -> ShownLooks:
         """The objects of looks."""
         return shown(frame, regions, self._objects)
+
+    def teaches(self, frame: Frame, regions: Sequence[Region]) -> NDArray[np.bool_]:
+        """N: whether each object teaches exits: by a coin, the same for all looks at it."""
+        block = f"at {int(frame.media_time_s // BLOCK_S)}"
+        who = [block if each.track_id is None else each.track_id for each in regions]
+        return np.array([coin(self._node, "teaches", frame.stream, frame.run, each) < TAUGHT for each in who], np.bool_)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.

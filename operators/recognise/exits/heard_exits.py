@@ -1,4 +1,4 @@
-"""Exits as they come from their maker, tuned on looks that were made since: for one stream, or for all of a node."""
+"""Exits as they come from their maker, tuned on looks that they have not learnt from: of one stream, or of all."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.fit import MOST_ROWS
-from cache_adapt.learned.heard import HeardLooks
 from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.exits.cut_oracle import CutOracle
+from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.saved_state import SavedExits
-from operators.recognise.exits.tapped import KEPT, AnswersHeard, TappedLooks
-from operators.recognise.exits.tuning import ExitChoice, chosen
+from operators.recognise.exits.tapped import TappedLooks
+from operators.recognise.exits.tuning import ExitChoice, chosen_on
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitSet
 from serving.errors import ModelError
@@ -32,21 +31,14 @@ from serving.errors import ModelError
 log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
-"""Looks heard since exits were made, at which they are tuned first; then at half as many again each time."""
-IN_VAIN = 3000
-"""Looks heard of exits, of which none pays, after which it is given up for a while."""
+"""Held looks at which exits are tuned first; then at half as many again each time, and when newer ones come."""
+IN_VAIN = 1500
+"""Held looks by which nothing pays, after which it is given up for a while."""
 KIND = "exits"
 """The kind of artefact."""
-LEAST_GAIN, LEAST_FACTOR = 0.03, 1.5
-"""Exits give way to others that spare so much more of the network's work, and so many times as much: others have to
-prove themselves anew, which takes some hundred looks."""
-LEARNT_MORE, LISTENED, HARDLY_LESS = 1.5, 0.25, 0.8
-"""While exits answer, only audits tell of what they answer: too little to judge others by. So where newer ones have
-learnt from so many times as many samples, all looks run on, until these were heard at so many looks, as a share of the
-samples. They are taken where they spare so much of what those in use spare: those were judged by less."""
-LAST_S = 120.0
-"""Those that will not be followed by others, as they have learnt from all samples that are taken, are listened to for
-so many seconds of the stream where that is longer: the more is heard of exits, the more they may answer."""
+LEAST_GAIN = 0.05
+"""Exits give way to others that spare so much more of the network's work: others have to prove themselves anew, which
+takes some hundred looks."""
 
 
 class ExitWords(NamedTuple):
@@ -71,8 +63,6 @@ class ExitsInUse:
     version: int
     data: bytes
     """The artefact that they are of; there may be a newer one."""
-    samples: int = 0
-    """Those that they have learnt from."""
 
     def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
         """Answer looks that ran on: the first exit that is sure does."""
@@ -97,8 +87,12 @@ class ExitsRequest:
     agreement: float
     """The audit's demand."""
     elsewhere: Elsewhere
+    held: HeldWindows
+    """Keeps the looks that thresholds are tuned on."""
     rule: PoolRule | None = None
     """How the looks of the node are pooled; None: each is answered by itself."""
+    teaches: bool = True
+    """Whether looks are offered as samples; else exits are there already, and are tuned on all looks."""
 
     def spec(self, cuts: Sequence[ExitCut]) -> ExitsSpec:
         """Exits at these cuts."""
@@ -109,7 +103,7 @@ class ExitsRequest:
 
 
 class HeardExits:
-    """The newest exits of one request, what was heard of them, and those that are in use, perhaps older ones."""
+    """The newest exits of one request, and the looks that they are tuned on."""
 
     def __init__(self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None) -> None:
         """``artefact``: exits that are there already. Nothing else is to be called until ``cut`` is open."""
@@ -119,13 +113,9 @@ class HeardExits:
         self.artefact: ExitArtefact | None = None
         self.data = b""
         """The newest artefact's, encoded; empty: none has come."""
-        self._heard, self._due = AnswersHeard(), FIRST_TUNING
+        self._held, self._due = 0, FIRST_TUNING
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
-        self._began: tuple[str, float] | None = None
-        """The first stream that the newest were heard at, and its media time then."""
-        self._heard_s = 0.0
-        """Media time since then."""
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
         """The result of the last tuning, until it is used; None: nothing pays."""
@@ -143,7 +133,7 @@ class HeardExits:
         """The step that comes next, as long as nothing is in use."""
         if self.artefact is None:
             return "none are made yet"
-        return f"they were heard at {self._heard.taken} looks since they were made, and are tuned next at {self._due}"
+        return f"{self._held} looks are there to tune them on, and they are tuned next at {self._due}"
 
     def ask(self, stream: str) -> None:
         """Ask for the exits for a stream, or go on asking; take newer ones."""
@@ -159,62 +149,58 @@ class HeardExits:
             log.warning("exits of %s are not used: %s", self.request.subject.node, error)
 
     def begin(self) -> None:
-        """Hear the exits that were there from the beginning."""
+        """Take the exits that were there from the beginning."""
         if self._first is not None:
             self._take(self._first)
             self._first = None
 
     def heard(self, looks: TappedLooks) -> None:
-        """Take looks that ran on: as samples for the maker, and as what the newest exits are tuned on."""
+        """Take looks that ran on: as samples for the maker, or to tune exits on."""
         self.asks = True
-        subject = self.request.subject
-        rows = looks.rows
-        samples = self._spec.layout.packed(rows.taps, rows.shares, rows.weights)
-        self.request.elsewhere.offer(subject, looks.stream, rows.words.tolist(), samples)
-        if self.artefact is not None and looks.drawn.any():
-            self._hear(self.artefact, looks)
+        request = self.request
+        if request.teaches:
+            self._offer(looks.of(looks.teaches))
+        held = looks.of(looks.whole & ~looks.teaches if request.teaches else looks.whole)
+        if len(held):
+            request.held.add(request.subject, held)
+            self._held += len(held)
 
     @property
     def tuning_is_due(self) -> bool:
-        """Whether enough looks were heard since the last tuning."""
-        return self._work is None and self.artefact is not None and self._heard.taken >= self._due
+        """Whether enough looks were held since the last tuning, or newer exits have come since."""
+        return self._work is None and self.artefact is not None and self._held >= self._due
 
     @property
     def is_in_vain(self) -> bool:
-        """Whether many looks were heard, and nothing that pays was found."""
-        tuned = self._work is None and self._due > self._heard.taken
-        return tuned and self.found is None and self._heard.taken >= IN_VAIN
-
-    def listens(self, used: ExitsInUse | None) -> bool:
-        """Whether all looks are to run on for a while, so that the newest exits are heard at them too."""
-        return used is not None and self._have_learnt_more(used.samples) and not self._is_known(self._heard.taken)
+        """Whether many looks are held, and nothing that pays was found."""
+        tuned = self._work is None and self._due > self._held
+        return tuned and self.found is None and self._held >= IN_VAIN
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
-        self._due = self._heard.taken + self._heard.taken // 2
+        self._due = max(FIRST_TUNING, self._held + self._held // 2)
+        request, held = self.request, self.request.held.of(self.request.subject)
         assert self.artefact is not None
-        work = partial(chosen, self.artefact, self._heard.now, self._spec, words, self.cut.seconds, self.request.rule)
+        if held is None:
+            return  # they had to give way to those of other streams
+        work = partial(chosen_on, held, self.artefact, self._spec, words, self.cut.seconds, request.rule)
         self._work = asyncio.create_task(self._tune(self.artefact, work))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether those in use give way to exits as they were tuned."""
-        if used is None or choice.spared >= LEAST_FACTOR * used.spared + LEAST_GAIN:
-            return True
-        is_known = self._have_learnt_more(used.samples) and self._is_known(choice.looks)
-        return is_known and choice.spared >= HARDLY_LESS * used.spared
+        return used is None or choice.spared >= used.spared + LEAST_GAIN
 
     def used(self, choice: ExitChoice, number: int) -> ExitsInUse:
         """The newest exits as they were tuned, to be used under a number."""
         assert self.artefact is not None
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        samples = self.artefact.card.samples
-        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data, samples)
+        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data)
 
-    def forget_heard(self) -> None:
-        """Begin to hear anew."""
-        self._heard, self._due, self.found = AnswersHeard(), FIRST_TUNING, None
-        self._began, self._heard_s = None, 0.0
+    def forget_held(self) -> None:
+        """Tune on looks to come, not on those so far."""
+        self.request.held.forget(self.request.subject)
+        self._held, self._due, self.found = 0, FIRST_TUNING, None
 
     def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
         """Go on with exits that were saved; returns those that were in use for these words."""
@@ -237,42 +223,25 @@ class HeardExits:
             await asyncio.wait([self._work])
 
     def close(self) -> None:
+        """Give up what is being tuned, and the looks that are held."""
         if self._work is not None:
             self._work.cancel()
+        self.request.held.forget(self.request.subject)
 
     def _take(self, artefact: ExitArtefact) -> None:
-        """Hear these exits from now on; those for another network are refused."""
+        """Tune these exits from now on; those for another network are refused."""
         why_not = self._spec.why_unfit(artefact.card, self.request.subject.network_identity)
         if why_not is not None:
             log.warning("exits of %s are not used: they are %s", self.request.subject.node, why_not)
             return
         self.artefact, self.data = artefact, artefact.to_bytes()
-        self.forget_heard()
+        self._due, self.found = FIRST_TUNING, None
 
-    def _hear(self, artefact: ExitArtefact, looks: TappedLooks) -> None:
-        """Hear exits at the looks at objects of which no look is missing; tune them once enough were heard."""
-        drawn, was_known = np.flatnonzero(looks.drawn), self._is_known(self._heard.taken)
-        rows = looks.rows.of(drawn).at([self._place(each.tensor) for each in artefact.exits])
-        self._heard.add(HeardLooks.of(artefact.exits, rows, looks.shown.at(drawn), self.request.rule))
-        stream, began_s = self._began = self._began or (looks.stream, looks.media_time_s)
-        if stream == looks.stream:
-            self._heard_s = looks.media_time_s - began_s
-        if not was_known and self._is_known(self._heard.taken):
-            self._due = min(self._due, self._heard.taken)
-
-    def _is_known(self, looks: int) -> bool:
-        """Whether the newest exits were heard at so many looks that others can be left for them."""
-        assert self.artefact is not None
-        samples = self.artefact.card.samples
-        is_last = samples >= MOST_ROWS
-        long_enough = not is_last or looks >= KEPT or self._heard_s >= LAST_S
-        return long_enough and looks >= max(FIRST_TUNING, LISTENED * samples)
-
-    def _have_learnt_more(self, samples: int) -> bool:
-        return self.artefact is not None and self.artefact.card.samples >= LEARNT_MORE * samples
-
-    def _place(self, tensor: str) -> int:
-        return next(place for place, cut in enumerate(self._spec.cuts) if cut.tensor == tensor)
+    def _offer(self, looks: TappedLooks) -> None:
+        if len(looks):
+            rows = looks.rows
+            samples = self._spec.layout.packed(rows.taps, rows.shares, rows.weights)
+            self.request.elsewhere.offer(self.request.subject, looks.stream, rows.words.tolist(), samples)
 
     async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None]) -> None:
         took = ThreadTime()

@@ -46,11 +46,6 @@ class StreamExits(Protocol):
         """Whether looks are wanted that run on through the cut network."""
         ...
 
-    @property
-    def listens(self) -> bool:
-        """Whether those in use are silent for a while: all looks run on, so that newer ones are heard."""
-        ...
-
     def took(self, looks: TappedLooks) -> None:
         """Take looks that ran on."""
         ...
@@ -245,10 +240,6 @@ class SharedOnStream:
     @property
     def in_use(self) -> ExitsInUse | None:
         return None if self.left else self._shared.used
-
-    @property
-    def listens(self) -> bool:
-        return self.in_use is not None and self._shared.tuned.listens(self.in_use)
 
     def took(self, looks: TappedLooks) -> None:
         self._shared.tuned.heard(looks)

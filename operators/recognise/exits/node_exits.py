@@ -15,7 +15,7 @@ from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
-from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.auditor import TAUGHT, Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
@@ -101,11 +101,8 @@ class NodeExits:
         if not cut.is_open:
             return None
         acting = next((each for each in used if self._may_answer(each[0], stream, call)), None)
-        if acting is None or acting[0].of(name).listens:
-            if self._can_run_on(bool(wanted or used), len(regions)):
-                acting = None
-            elif acting is None:
-                return None
+        if acting is None and not self._can_run_on(bool(wanted or used), len(regions)):
+            return None
         shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
         drawn, room = np.ones(len(regions), np.bool_), cut.may_audit(self._auditor.most_looks)
         if acting is not None:
@@ -222,7 +219,7 @@ class NodeExits:
     def _can_run_on(self, wanted: bool, looks: int) -> bool:
         """Whether looks may go through the cuts, though none leaves: what that costs is paid."""
         cost_s = self.cut.trial_s * looks
-        if not wanted or not self.cut.budget.may_spend(cost_s):
+        if not wanted or not self.cut.budget.may_spend(cost_s, gives_way=True):
             return False
         self.cut.budget.spend("samples", cost_s)
         return True
@@ -257,18 +254,19 @@ class NodeExits:
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
-        """As a sample, a look that exits would have answered is there for all that were not drawn."""
+        """As a sample, a look that exits would have answered is there for all that were not drawn, or are held."""
         from cache_adapt.learned.rows import ExitRows  # with what exits are made of: not before they are wanted
 
         weights = np.ones(len(ended.rows), np.float32)
         if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
-            weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
+            weights[sure] = 1 / (TAUGHT * stream.audits.of(plan.acting[0].key).rate)
         words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
         shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
         rows = ExitRows(taps, shares, words, weights)
-        shown = self._auditor.shown(ended.frame, ended.regions)
-        return TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
+        whole, shown = plan.drawn[ended.rows], self._auditor.shown(ended.frame, ended.regions)
+        teaches = ~whole | self._auditor.teaches(ended.frame, ended.regions)
+        return TappedLooks(stream.name, ended.frame.media_time_s, rows, whole, teaches, shown)
 
 
 @dataclass(frozen=True)

@@ -101,10 +101,6 @@ class SpecialisedStream:
         state = self.weg.state
         return self.account.may_try and (state.wanted is not None or state.head is not None)
 
-    @property
-    def listens(self) -> bool:
-        return self._tuned is not None and self._tuned.listens(self.in_use)
-
     def took(self, looks: TappedLooks) -> None:
         """Take looks that ran on."""
         self.tuned.heard(looks)
@@ -144,6 +140,8 @@ class SpecialisedStream:
         for head in [*state.known, *([state.wanted] if state.wanted else [])]:
             self.weg.head_failed(head.number)
         self.leave("its audit has switched it off")
+        if self._tuned is not None:
+            self._tuned.forget_held()
 
     def leave(self, why: str) -> None:
         """The exits do not answer any more."""
@@ -242,7 +240,7 @@ class SpecialisedStream:
             self._made(tuple(self.words[each] for each in wanted.target.classes), False)
             self.weg.head_failed(wanted.number)
         self.account.left(gained=False)
-        self.tuned.forget_heard()
+        self.tuned.forget_held()
 
     def _log(self, why: str | None) -> None:
         if why:

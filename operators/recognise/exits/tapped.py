@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from cache_adapt.learned.heard import HeardLooks
     from cache_adapt.learned.pooled import ShownLooks
     from cache_adapt.learned.rows import ExitRows
-
-KEPT = 2400
-"""Looks whose answers are kept: the newest."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +23,19 @@ class TappedLooks:
     """That of the newest."""
     rows: ExitRows
     """A weight is of so many looks each is a fair sample."""
-    drawn: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
     """N: whether all looks at the object run on. Such objects are a fair sample of all, and nothing is missing."""
+    teaches: NDArray[np.bool_]
+    """N: whether the object teaches exits; thresholds are tuned on others."""
     shown: ShownLooks
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, which: NDArray[np.bool_]) -> TappedLooks:
+        """Some of them."""
+        rows, shown = self.rows.of(which), self.shown.at(np.flatnonzero(which))
+        return replace(self, rows=rows, whole=self.whole[which], teaches=self.teaches[which], shown=shown)
 
 
 def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
@@ -39,24 +44,5 @@ def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
         return looks[0]
     first, last = looks[0], looks[-1]
     rows, shown = first.rows.joined([few.rows for few in looks]), first.shown.joined([few.shown for few in looks])
-    return TappedLooks(first.stream, last.media_time_s, rows, np.concatenate([few.drawn for few in looks]), shown)
-
-
-class AnswersHeard:
-    """The newest looks of which one set of exits was heard."""
-
-    def __init__(self) -> None:
-        self._looks: deque[HeardLooks] = deque()
-        self._kept = self.taken = 0
-
-    def add(self, looks: HeardLooks) -> None:
-        self._looks.append(looks)
-        self._kept += len(looks.words)
-        self.taken += len(looks.words)
-        while self._kept - len(self._looks[0].words) >= KEPT:
-            self._kept -= len(self._looks.popleft().words)
-
-    @property
-    def now(self) -> HeardLooks:
-        """Those that are kept at present, oldest first; there are some."""
-        return self._looks[0].joined(self._looks).at(slice(-KEPT, None))
+    whole, teaches = (np.concatenate(each) for each in zip(*((few.whole, few.teaches) for few in looks), strict=True))
+    return TappedLooks(first.stream, last.media_time_s, rows, whole, teaches, shown)

@@ -17,6 +17,7 @@ from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from operators.recognise.exits import expected
 from operators.recognise.exits.cut_oracle import LookSeconds
+from operators.recognise.exits.held_looks import HeldLooks
 from specialization.rates import Rates, rates_of
 
 WORTH = 0.02
@@ -39,8 +40,6 @@ class ExitChoice:
     """Share of the network's work that they are expected to spare, 0…1."""
     rates: Rates | None = None
     """Their rates for these words, for WEG; None: they were not measured."""
-    looks: int = 0
-    """Looks at which they were heard."""
 
     def asked(self, artefact: ExitArtefact) -> list[LearnedExit]:
         """The exits that are asked, with their thresholds."""
@@ -81,9 +80,23 @@ def chosen(
     count = len(heard.words)
     dominant = np.ones(count, np.bool_) if words is None else np.isin(heard.words, list(words))
     rates = rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, np.ones(count))
-    return ExitChoice(
-        found.thresholds, None if words is None else tuple(words), spared, _hedged(rates, ~dominant), count
-    )
+    answers = None if words is None else tuple(words)
+    return ExitChoice(found.thresholds, answers, spared, _hedged(rates, ~dominant))
+
+
+def chosen_on(
+    held: HeldLooks,
+    artefact: ExitArtefact,
+    spec: ExitsSpec,
+    words: Collection[int] | None,
+    seconds: LookSeconds,
+    rule: PoolRule | None = None,
+) -> ExitChoice | None:
+    """The same by looks that are held, at the cuts of ``spec``."""
+    places = {cut.tensor: place for place, cut in enumerate(spec.cuts)}
+    rows = held.rows([places[each.tensor] for each in artefact.exits])
+    looks = HeardLooks.of(artefact.exits, rows, held.shown, rule)
+    return chosen(artefact, looks, spec, words, seconds, rule)
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

@@ -21,6 +21,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
+from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream, rules
 from operators.recognise.looks import ChainNetworks
@@ -73,7 +74,7 @@ class Crossing:
         self.engine.costs_s = {"net": 0.01, CUT: 0.005}
         self.vocabulary = Vocabulary(3, 0.6, () if nameless is None else (COLOURS.index(nameless),))
         self.recogniser = Classifier(self.engine, Roles.of(["net"], self.engine.card), "paint")
-        self.budget, self._accuracy = budget or unlimited(), accuracy
+        self.budget, self._accuracy, self._makes, self.held = budget or unlimited(), accuracy, makes, HeldWindows()
         self.cut = CutOracle(self.engine, "net", self._places, self.budget)
         self.special = SpecialisedExits(self.cut, self._stream, asked_for) if "specialised" in kinds else None
         all_streams = partial(self.tuned, Subject("type", "net", SHA, "words"), there)
@@ -145,7 +146,8 @@ class Crossing:
         return sum(len(batch) for name, batch, _ in self.engine.asked if name == model)
 
     def tuned(self, subject: Subject, there: ExitArtefact | None = None) -> HeardExits:
-        request = ExitsRequest(subject, self.vocabulary, self._accuracy, self.maker)
+        teaches = bool(subject.stream) or self._makes
+        request = ExitsRequest(subject, self.vocabulary, self._accuracy, self.maker, self.held, teaches=teaches)
         return HeardExits(request, self.cut, there)
 
     def _stream(self, stream: str) -> SpecialisedStream:

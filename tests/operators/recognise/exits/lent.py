@@ -17,6 +17,7 @@ from operators.audits.unit_costs import UnitCosts
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import Lender, LentCuts
 from operators.recognise.looks import ChainNetworks
@@ -84,7 +85,7 @@ class LentCrossing(Crossing):
         )
         self.engine.costs_s = {NEAR: NEAR_S, LENT: NEAR_S}
         self.vocabulary = Vocabulary(3, 0.6)
-        self.budget, self._accuracy = budget or unlimited(), 0.8
+        self.budget, self._accuracy, self._makes, self.held = budget or unlimited(), 0.8, True, HeldWindows()
         reference = RemoteReference(self.far, FAR, lambda: self.far.now_s, self.budget.used_elsewhere)
         self.recogniser = Classifier(reference, Roles.of([FAR, NEAR], self.engine.card), "paint")
         self.crossings = Crossings(1.0, [FAR])

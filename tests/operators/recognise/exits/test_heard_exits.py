@@ -18,14 +18,12 @@ from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
-    HARDLY_LESS,
     IN_VAIN,
-    LAST_S,
-    LEAST_FACTOR,
     LEAST_GAIN,
     ExitsRequest,
     HeardExits,
 )
+from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice
@@ -50,15 +48,16 @@ async def heard(
     engine.costs_s = {"vehicle": 0.01}
     cut = CutOracle(engine, "vehicle", lambda: SPEC.cuts, unlimited())
     await cut.open()
-    return HeardExits(ExitsRequest(subject, WORDS, SPEC.agreement, maker or Maker(1000), rule), cut, there)
+    request = ExitsRequest(
+        subject, WORDS, SPEC.agreement, maker or Maker(1000), HeldWindows(), rule, teaches=there is None
+    )
+    return HeardExits(request, cut, there)
 
 
-def looks(
-    count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0), at_s: float = 0.0, stream: str = "cam"
-) -> TappedLooks:
+def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0), teaches: bool = True) -> TappedLooks:
     """Looks at as many objects, of one frame; ``noises``: as with ``samples``."""
-    shown = ShownLooks.of([f"{seed}/{each}" for each in range(count)])
-    return TappedLooks(stream, at_s, samples(count, seed, noises), np.ones(count, np.bool_), shown)
+    shown, every = ShownLooks.of([f"{seed}/{each}" for each in range(count)]), np.ones(count, np.bool_)
+    return TappedLooks("cam", 0.0, samples(count, seed, noises), every, every & teaches, shown)
 
 
 async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
@@ -90,7 +89,7 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
     assert (known.version, known.tuning_is_due) == (1, False)
     assert known.data == maker.made[target].data
-    assert known.waits_for == "they were heard at 0 looks since they were made, and are tuned next at 48"
+    assert known.waits_for == "0 looks are there to tune them on, and they are tuned next at 48"
 
 
 async def test_what_comes_again_is_not_taken_again() -> None:
@@ -98,9 +97,12 @@ async def test_what_comes_again_is_not_taken_again() -> None:
     known = await heard(maker=maker)
     known.heard(looks(200))
     known.ask(REPORT)
-    known.heard(looks(50))
+    known.heard(looks(400, seed=2, teaches=False))
+    assert known.tuning_is_due
+    await tuned(known)
     known.ask(REPORT)
-    assert known.tuning_is_due, "what was heard is kept"
+    assert known.found is not None, "what was found is kept"
+    assert not known.tuning_is_due
 
 
 @pytest.mark.parametrize("other", ["weights", "words", "cuts", "damaged", "empty"])
@@ -135,7 +137,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_ag
         if known.tuning_is_due:
             due.append(number)
             await tuned(known)
-    assert due == [FIRST_TUNING, 72, 108, 150, 225, 337], "at 150 others can be left for them"
+    assert due == [FIRST_TUNING, 72, 108, 162, 243, 364]
 
 
 async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:
@@ -146,7 +148,6 @@ async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below
     assert found is not None
     used = known.used(found, 7)
     assert (used.number, used.thresholds, used.spared, used.exits.classes) == (7, found.thresholds, found.spared, 4)
-    assert (found.looks, used.samples) == (400, 600)
     assert set(used.exits.by_cut) == {
         cut.tensor for cut, threshold in zip(SPEC.cuts, found.thresholds, strict=True) if threshold
     }
@@ -181,7 +182,7 @@ async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_on
     known.found = ExitChoice((0.1, 0.1), None, 0.2)
     known._take(exits(200))
     assert known.found is None, "thresholds of others"
-    assert not known.tuning_is_due, "they are heard anew"
+    assert known.tuning_is_due, "the looks that are held have taught them nothing"
 
 
 async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +194,7 @@ async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytes
         raise ValueError("not today")
 
     with monkeypatch.context() as patch:
-        patch.setattr(heard_exits, "chosen", broken)
+        patch.setattr(heard_exits, "chosen_on", broken)
         assert await tuned(known) is None
     known.heard(looks(300))
     assert known.tuning_is_due
@@ -205,83 +206,66 @@ async def test_others_take_the_place_of_exits_in_use_only_where_they_spare_much_
     known.begin()
     used = known.used(ExitChoice((0.1, 0.1), None, 0.2), 1)
     assert known.is_better(ExitChoice((0.1, 0.1), None, 0.05), None)
-    least = LEAST_FACTOR * used.spared + LEAST_GAIN
+    least = used.spared + LEAST_GAIN
     assert not known.is_better(ExitChoice((0.2, 0.2), None, least - 0.001), used)
     assert known.is_better(ExitChoice((0.2, 0.2), None, least + 0.001), used)
 
 
-async def test_exits_that_have_learnt_more_are_listened_to_once_and_taken_though_they_spare_hardly_less() -> None:
-    known = await heard(exits(600))
-    known.begin()
-    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=400)
-    assert known.listens(used)
-    assert not known.listens(None)
-    assert not known.listens(replace(used, samples=401)), "they have learnt from little more"
-    known.heard(looks(149))
-    await tuned(known)
-    assert known.listens(used)
-    assert not known.tuning_is_due
-    known.heard(looks(1, seed=2))
-    assert known.tuning_is_due, "they are judged at once"
-    await tuned(known)
-    assert not known.listens(used), "what is known now is enough"
-    assert not known.listens(replace(used, samples=0)), "nor for any other"
-    enough, less = (ExitChoice((0.2, 0.2), None, HARDLY_LESS * 0.4, looks=looks) for looks in (150, 149))
-    assert known.is_better(enough, used)
-    assert not known.is_better(less, used)
-    assert not known.is_better(replace(enough, spared=HARDLY_LESS * 0.4 - 0.01), used)
-    assert not known.is_better(enough, replace(used, samples=401))
-    known._take(exits(900))
-    assert known.listens(used), "these have learnt still more"
-
-
-async def test_the_last_exits_are_listened_to_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have learnt from all samples that are taken: none will follow."""
-    monkeypatch.setattr(heard_exits, "MOST_ROWS", 600)
-    known = await heard(exits(600))
-    known.begin()
-    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=300)
-    known.heard(looks(200, at_s=100.0))
-    known.heard(looks(10, seed=2, at_s=9000.0, stream="another"))
-    known.heard(looks(10, seed=3, at_s=100.0 + LAST_S - 0.1))
-    await tuned(known)
-    assert known.listens(used)
-    assert not known.tuning_is_due
-    assert not known.is_better(ExitChoice((0.2, 0.2), None, 0.4, looks=220), used)
-    known.heard(looks(1, seed=4, at_s=100.0 + LAST_S))
-    assert not known.listens(used)
-    assert known.tuning_is_due
-    assert known.is_better(ExitChoice((0.2, 0.2), None, 0.4, looks=221), used)
-
-
-async def test_so_many_looks_as_are_kept_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heard_exits, "MOST_ROWS", 600)
-    monkeypatch.setattr(heard_exits, "KEPT", 300)
-    known = await heard(exits(600))
-    known.begin()
-    used = replace(known.used(ExitChoice((0.1, 0.1), None, 0.4), 1), samples=300)
-    known.heard(looks(299))
-    assert known.listens(used)
-    known.heard(looks(1, seed=2))
-    assert not known.listens(used)
-
-
-async def test_only_objects_of_which_no_look_is_missing_are_heard() -> None:
+async def test_only_whole_objects_that_teach_nothing_are_held_and_all_others_teach() -> None:
     """Where exits answer, the looks of which they are sure have left, but for those at objects that were drawn."""
+    maker = Maker(1000)
+    known = await heard(maker=maker)
+    frame = looks(10)
+    whole, teaches = np.arange(10) < 4, np.arange(10) >= 3
+    known.heard(replace(frame, whole=whole, teaches=teaches))
+    held = known.request.held.of(SUBJECT)
+    assert held is not None
+    assert held.shown.objects == ["1/0", "1/1", "1/2"]
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words[3:].tolist()
+    known.heard(replace(frame, whole=whole & teaches, teaches=teaches))
+    held = known.request.held.of(SUBJECT)
+    assert held is not None
+    assert (len(held.words), len(maker.samples[SUBJECT])) == (3, 14)
+
+
+async def test_exits_that_nobody_makes_here_are_tuned_on_all_whole_objects() -> None:
     maker = Maker(1000)
     known = await heard(exits(), maker)
     known.begin()
-    frame = looks(10)
-    known.heard(replace(frame, drawn=np.arange(10) < 3))
-    assert (known._heard.taken, len(maker.samples[SUBJECT])) == (3, 10)
-    assert known._heard.now.shown.objects == ["1/0", "1/1", "1/2"]
-    known.heard(replace(frame, drawn=np.zeros(10, np.bool_)))
-    assert (known._heard.taken, len(maker.samples[SUBJECT])) == (3, 20)
+    known.heard(replace(looks(10), whole=np.arange(10) < 4))
+    held = known.request.held.of(SUBJECT)
+    assert held is not None
+    assert (len(held.words), len(maker.samples[SUBJECT])) == (4, 0)
+
+
+async def test_newer_exits_are_tuned_at_once_on_the_looks_that_are_held() -> None:
+    maker = Maker(200, versions=2)
+    known = await heard(maker=maker)
+    known.heard(looks(200))
+    known.ask(REPORT)
+    known.heard(looks(400, seed=2, teaches=False))
+    first = await tuned(known)
+    assert first is not None
+    assert not known.tuning_is_due
+    known.heard(looks(200, seed=3))
+    known.ask(REPORT)
+    assert known.version == 2
+    assert known.tuning_is_due
+    assert await tuned(known) is not None
+
+
+async def test_looks_that_had_to_give_way_to_those_of_others_are_waited_for() -> None:
+    known = await heard(exits())
+    known.begin()
+    known.heard(looks(FIRST_TUNING))
+    known.request.held.forget(SUBJECT)
+    assert await tuned(known) is None
+    assert not known.tuning_is_due
 
 
 async def test_where_looks_are_pooled_the_answers_of_objects_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = list[PoolRule | None]()
-    monkeypatch.setattr(heard_exits, "chosen", lambda *given: rules.append(given[-1]))
+    monkeypatch.setattr(heard_exits, "chosen_on", lambda *given: rules.append(given[-1]))
     rule = PoolRule(WORDS.labels, 0.6, 0.7)
     for known in (await heard(exits()), await heard(exits(), rule=rule)):
         known.begin()
@@ -298,8 +282,9 @@ async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
     assert not known.is_in_vain
     known.heard(looks(1))
     assert known.is_in_vain
-    known.forget_heard()
+    known.forget_held()
     assert not known.is_in_vain
+    assert known.request.held.size_bytes == 0
 
 
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:

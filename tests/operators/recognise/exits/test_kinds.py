@@ -14,7 +14,7 @@ from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from learning.budget import Budget
-from operators.recognise.exits import kinds
+from operators.recognise.exits import heard_exits, kinds
 from operators.recognise.exits.account import PATIENCE
 from operators.recognise.exits.kinds import SharedExits
 from tests.operators.recognise.exits.crossing import CUT, CUTS, FIRST_TUNING, SHA, Crossing
@@ -64,13 +64,14 @@ async def test_they_are_shared_by_all_streams_but_prove_themselves_on_each() -> 
     assert crossing.phase("cached", "other") == "trusted"
 
 
-async def test_why_shared_exits_are_silent_is_said_in_one_sentence() -> None:
+async def test_why_shared_exits_are_silent_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     crossing = Crossing(["cached"])
     assert crossing.shared is not None
     assert crossing.shared.why_silent("cam") == "exits are not used: none are made yet"
+    monkeypatch.setattr(heard_exits, "FIRST_TUNING", 200)
     await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
     await crossing.passing(COLOURS, 2)
-    assert "tuned next at 48" in str(crossing.shared.why_silent("cam"))
+    assert "tuned next at 200" in str(crossing.shared.why_silent("cam"))
     assert crossing.plan("cached").reason == crossing.shared.why_silent("cam")
     await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
     assert crossing.shared.why_silent("cam") is None

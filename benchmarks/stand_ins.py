@@ -1,0 +1,163 @@
+"""What stand-ins spare on video, and what they cost where they cannot pay.
+
+Two generated streets of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a
+tracker and a recogniser: the one that ships, one of 7 ms a look and one of 21 ms. Each is shown to three processes at
+once, as ``sluice run`` analyses it: the network alone (no exits, no stand-in), everything at its default
+(``variants: off``), and with ``variants: auto``. ``known``: this machine has compared the variants in an earlier
+run, of which the files are kept.
+
+``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
+how far the results had come. ``answered`` is the share of the looks that a stand-in or exits made; words are compared
+with those of the network alone, as ``benchmarks/exits_video`` does.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import harness
+from benchmarks.exits_video_parts.cases import FPS, NANO, Case, clips, streets
+from benchmarks.exits_video_parts.scores import EXITS, Share, compared, published
+from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
+from benchmarks.run_parts.watched import Asked, Watched, together
+from benchmarks.tracking_parts.recordings import models
+
+ALONE, DEFAULT, AUTO = "network alone", "exits", "exits and stand-ins"
+MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    ALONE: ({"variants": False}, {"specialize": False, "caches": False}),
+    DEFAULT: ({"variants": False}, {}),
+    AUTO: ({"variants": "auto"}, {}),
+}
+"""Keys of the query, and of the node that recognises."""
+SHIPPED, ACCURACY, QUICK_S = "vehicle-type", 0.9, 60.0
+OTHERS = (*EXITS, "variant")
+"""Provenances of looks that the network did not make."""
+NOTHING, KNOWN = "nothing", "known"
+HALVED_S = 600.0
+"""Shorter runs are told as a whole only."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is shown, and what is asked of it."""
+
+    case: Case
+    recogniser: str
+    answer: str
+    again: bool = False
+    """Whether it is shown a second time, once the variants are known."""
+
+
+def settings(quick: bool) -> Iterator[Setting]:
+    """``quick``: the beginning of a street."""
+    if quick:
+        yield Setting(streets()[0].part(0, QUICK_S), SHIPPED, "track")
+        return
+    first, second = streets()[:2]
+    for recogniser in (MIDDLE.name, SHIPPED, DEAR.name):
+        yield Setting(first, recogniser, "track", again=recogniser == MIDDLE.name)
+    yield Setting(second, MIDDLE.name, "track")
+    yield Setting(first, MIDDLE.name, "look")
+    for case in clips():
+        yield Setting(case, MIDDLE.name, "track")
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """All settings, one after the other."""
+    found = [row for setting in settings(quick) for row in _rows(setting)]
+    return harness.Outcome(found, headline(found), partial(draw, found))
+
+
+def headline(found: Sequence[harness.Row]) -> Mapping[str, Any]:
+    """Processor time of whole runs over that of the network alone, agreement and names lost."""
+    told = {}
+    for row in found:
+        if row["part"] == "whole" and row["mode"] != ALONE:
+            name = ", ".join(str(row[key]) for key in ("case", "recogniser", "answer", "begins_with", "mode"))
+            told[name] = [row["cpu_ratio"], row["agreement"], row["names_lost"]]
+    return told
+
+
+def _rows(setting: Setting) -> Iterator[harness.Row]:
+    with tempfile.TemporaryDirectory(prefix="sluice-stand-ins-") as scratch:
+        directories = [ready(MIDDLE, DEAR)]
+        if setting.case.detector == NANO:
+            models(NANO, Path(scratch) / "models")
+            directories.append(Path(scratch) / "models")
+        asked = {mode: _asked(setting, mode, Path(scratch) / mode, directories) for mode in MODES}
+        for begins_with in (NOTHING, KNOWN) if setting.again else (NOTHING,):
+            runs = together(asked)
+            for mode in MODES:
+                told = {
+                    "case": setting.case.name,
+                    "recogniser": setting.recogniser,
+                    "answer": setting.answer,
+                    "begins_with": begins_with,
+                    "mode": mode,
+                }
+                for row in compared_rows(told, runs[mode], runs[ALONE]):
+                    print(row, file=sys.stderr, flush=True)
+                    yield row
+
+
+def _asked(setting: Setting, mode: str, folder: Path, directories: Sequence[Path]) -> Asked:
+    keys, node = MODES[mode]
+    query = setting.case.query(setting.recogniser, {"answer": setting.answer, **node}, {"accuracy": ACCURACY, **keys})
+    return Asked(folder, query, directories)
+
+
+def compared_rows(told: harness.Row, run: Watched, alone: Watched) -> Iterator[harness.Row]:
+    """A run beside that of the network alone: the whole, and each half of a long one."""
+    mine, others, frames = published(run.lines), published(alone.lines), len(run.lines)
+    parts = {"whole": (0, frames)}
+    if frames >= HALVED_S * FPS:
+        parts |= {"first half": (0, frames // 2), "second half": (frames // 2, frames)}
+    for name, (begin, end) in parts.items():
+        found = compared(mine, others, lambda seq, begin=begin, end=end: begin <= seq < end, OTHERS)  # type: ignore[misc]
+        cpu_s, alone_s = (each.cpu_until(end) - each.cpu_until(begin) for each in (run, alone))
+        yield {
+            **told,
+            "part": name,
+            "frames": end - begin,
+            "cpu_s": round(cpu_s, 2),
+            "cpu_ratio": round(cpu_s / alone_s, 3),
+            "looks": found.looks,
+            "answered": round(found.by_exits / max(found.looks, 1), 4),
+            **_share("agreement", found.agreement),
+            **_share("names_lost", found.names_lost),
+        }
+
+
+def _share(name: str, share: Share | None) -> Mapping[str, Any]:
+    told = ("", "", "") if share is None else (share.found, share.low, share.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), told, strict=True))
+
+
+def draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    """Processor time of whole runs, over that of the network alone."""
+    shown = [row for row in rows if row["part"] == "whole" and row["mode"] != ALONE]
+    keys = ("case", "recogniser", "answer", "begins_with")
+    names = list(dict.fromkeys(", ".join(str(row[key]) for key in keys) for row in shown))
+    figure.set_size_inches(9, 1.5 + 0.35 * len(names))
+    ax = figure.subplots()
+    for mode, colour in ((DEFAULT, "tab:gray"), (AUTO, "tab:blue")):
+        mine = [row for row in shown if row["mode"] == mode]
+        places = [names.index(", ".join(str(row[key]) for key in keys)) for row in mine]
+        ax.plot([row["cpu_ratio"] for row in mine], places, "o", color=colour, label=mode)
+    ax.axvline(1.0, color="grey", linewidth=0.8)
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.invert_yaxis()
+    ax.set_xlabel("processor time of the process, over the network alone")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", alpha=0.2)
+    ax.legend(frameon=False, fontsize=8)
+
+
+if __name__ == "__main__":
+    harness.run("stand_ins", measure, __doc__ or "")
