@@ -50,7 +50,7 @@ class Budget:
         self._spent: dict[Expense, float] = {}
         self._reserved_s = 0.0
         self._saved_for_s, self._saved_at_s = 0.0, 0.0
-        """What could not be set aside of late, and the seconds used by then."""
+        """Seconds that could not be set aside of late, and those that were used by then."""
 
     @classmethod
     def beside(cls, share: float, used_s: Callable[[], float]) -> Budget:

@@ -54,7 +54,7 @@ class HeldLooks(NamedTuple):
         return HeldLooks([tap[last] for tap in self.taps], self.shares[last], self.words[last], self.shown.at(last))
 
     def rows(self, cuts: Sequence[int]) -> ExitRows:
-        """The same as exits read them at some cuts, by their places."""
+        """Samples of them at some cuts, by their places."""
         taps = [self.taps[cut].astype(np.float32) for cut in cuts]
         return ExitRows(taps, self.shares, self.words, np.ones(len(self.words), np.float32))
 
