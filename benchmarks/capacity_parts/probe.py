@@ -67,7 +67,11 @@ def probe(folder: Path, query: Mapping[str, Any], start: Start, seconds: float) 
         began_s = time.time()
         running = start(stack, folder, file)
         seen: set[str] = set()
-        until(lambda: _all_there(running, seen, count), "all cameras", *running.processes, timeout_s=START_S)
+        try:
+            until(lambda: _all_there(running, seen, count), "all cameras", *running.processes, timeout_s=START_S)
+        except AssertionError as error:
+            why = f"{len(seen)} of {count} cameras came: {error}".partition("\n")[0]
+            return Held(count, why, Latencies.of([]), 0.0, 0.0, 0.0, START_S)
         start_s = time.time() - began_s
         _settle(running)
         return _watched(running, count, seconds, start_s)

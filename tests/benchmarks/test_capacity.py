@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 
 from benchmarks import capacity
 from benchmarks.capacity import Case
+from benchmarks.capacity_parts import probe as probe_part
+from benchmarks.capacity_parts.cameras import Cameras
 from benchmarks.capacity_parts.probe import Held
 from benchmarks.capacity_parts.results import Answer, FileResults, Latencies
 from benchmarks.capacity_parts.search import fewer, largest
@@ -89,6 +91,25 @@ def test_processes_that_are_gone_take_nothing() -> None:
     assert (processor_s([2**22 + 1]), memory_mb([2**22 + 1])) == (0, 0)
 
 
+class Silence:
+    """Results of cameras that never come."""
+
+    def fresh(self) -> Iterator[Answer]:
+        return iter(())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_cameras_that_do_not_come_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_part, "START_S", 0.2)
+    query = Cameras(["rtsp://127.0.0.1/a", "rtsp://127.0.0.1/b"], 1.0).query(3, {"model": "motion"})
+    assert [stream["uri"][-1] for stream in query["streams"]] == ["a", "b", "a"]
+    found = probe_part.probe(tmp_path, query, lambda stack, folder, file: probe_part.Running([], Silence()), 1.0)
+    assert str(found.fault).startswith("0 of 3 cameras came")
+    assert capacity._row(CASE, Cameras([], 1.0), found, 1.0)["cameras"] == 0
+
+
 def held(cameras: int, fault: str | None = None) -> Held:
     return Held(cameras, fault, Latencies(20.0, 90.0, 1000, {}), cpu_ms=8.0, cores=1.6, memory_mb=900.0, start_s=4.0)
 
@@ -115,7 +136,7 @@ def test_what_holds_for_a_moment_is_held_for_long_or_fewer_are(cores: Cores, fou
 
 
 def row(case: Case = CASE, **changed: Any) -> Mapping[str, Any]:
-    seen = capacity.Cameras(["rtsp://127.0.0.1/camera"], decode_ms=2.0)
+    seen = Cameras(["rtsp://127.0.0.1/camera"], decode_ms=2.0)
     return capacity._row(case, seen, held(40), 600.0) | changed
 
 
