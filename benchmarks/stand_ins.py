@@ -3,8 +3,8 @@
 Two generated streets of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a
 tracker and a recogniser: the one that ships, one of 7 ms a look and one of 21 ms. Each is shown to three processes at
 once, as ``sluice run`` analyses it: the network alone (no exits, no stand-in), everything at its default
-(``variants: off``), and with ``variants: auto``. ``known``: this machine has compared the variants in an earlier
-run, of which the files are kept.
+(``variants: false``), and with ``variants: auto``. ``recording``: the last two have learnt from the first five minutes
+before, by ``sluice learn``, which compares variants too; the rest of the street is shown.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
 how far the results had come. ``answered`` is the share of the looks that a stand-in or exits made; words are compared
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.exits_video_parts.cases import FPS, NANO, Case, clips, streets
+from benchmarks.exits_video_parts.cases import FPS, NANO, STREET_S, Case, clips, streets
 from benchmarks.exits_video_parts.scores import EXITS, Share, compared, published
+from benchmarks.exits_video_parts.settings import LEARNT, LEARNT_S, NOTHING
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
-from benchmarks.run_parts.watched import Asked, Watched, together
+from benchmarks.run_parts.watched import Asked, Watched, learn, together
 from benchmarks.tracking_parts.recordings import models
 
 ALONE, DEFAULT, AUTO = "network alone", "exits", "exits and stand-ins"
@@ -38,7 +39,6 @@ MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 SHIPPED, ACCURACY, QUICK_S = "vehicle-type", 0.9, 60.0
 OTHERS = (*EXITS, "variant")
 """Provenances of looks that the network did not make."""
-NOTHING, KNOWN = "nothing", "known"
 HALVED_S = 600.0
 """Shorter runs are told as a whole only."""
 
@@ -50,22 +50,21 @@ class Setting:
     case: Case
     recogniser: str
     answer: str
-    again: bool = False
-    """Whether it is shown a second time, once the variants are known."""
+    begins_with: str = LEARNT
 
 
 def settings(quick: bool) -> Iterator[Setting]:
     """``quick``: the beginning of a street."""
     if quick:
-        yield Setting(streets()[0].part(0, QUICK_S), SHIPPED, "track")
+        yield Setting(streets()[0].part(0, QUICK_S), SHIPPED, "track", NOTHING)
         return
     first, second = streets()[:2]
-    for recogniser in (MIDDLE.name, SHIPPED, DEAR.name):
-        yield Setting(first, recogniser, "track", again=recogniser == MIDDLE.name)
-    yield Setting(second, MIDDLE.name, "track")
+    yield Setting(first, MIDDLE.name, "track", NOTHING)
+    for case, recogniser in ((first, MIDDLE.name), (second, MIDDLE.name), (first, SHIPPED), (first, DEAR.name)):
+        yield Setting(case, recogniser, "track")
     yield Setting(first, MIDDLE.name, "look")
     for case in clips():
-        yield Setting(case, MIDDLE.name, "track")
+        yield Setting(case, MIDDLE.name, "track", NOTHING)
 
 
 def measure(quick: bool) -> harness.Outcome:
@@ -90,25 +89,28 @@ def _rows(setting: Setting) -> Iterator[harness.Row]:
         if setting.case.detector == NANO:
             models(NANO, Path(scratch) / "models")
             directories.append(Path(scratch) / "models")
-        asked = {mode: _asked(setting, mode, Path(scratch) / mode, directories) for mode in MODES}
-        for begins_with in (NOTHING, KNOWN) if setting.again else (NOTHING,):
-            runs = together(asked)
-            for mode in MODES:
-                told = {
-                    "case": setting.case.name,
-                    "recogniser": setting.recogniser,
-                    "answer": setting.answer,
-                    "begins_with": begins_with,
-                    "mode": mode,
-                }
-                for row in compared_rows(told, runs[mode], runs[ALONE]):
-                    print(row, file=sys.stderr, flush=True)
-                    yield row
+        case, learns = setting.case, setting.begins_with == LEARNT
+        shown = case.part(LEARNT_S, STREET_S) if learns else case
+        asked = {mode: _asked(setting, shown, mode, Path(scratch) / mode, directories) for mode in MODES}
+        for mode in (DEFAULT, AUTO) if learns else ():
+            learn(_asked(setting, case.part(0, LEARNT_S), mode, asked[mode].folder, directories))
+        runs = together(asked)
+        for mode in MODES:
+            told = {
+                "case": case.name,
+                "recogniser": setting.recogniser,
+                "answer": setting.answer,
+                "begins_with": setting.begins_with,
+                "mode": mode,
+            }
+            for row in compared_rows(told, runs[mode], runs[ALONE]):
+                print(row, file=sys.stderr, flush=True)
+                yield row
 
 
-def _asked(setting: Setting, mode: str, folder: Path, directories: Sequence[Path]) -> Asked:
+def _asked(setting: Setting, case: Case, mode: str, folder: Path, directories: Sequence[Path]) -> Asked:
     keys, node = MODES[mode]
-    query = setting.case.query(setting.recogniser, {"answer": setting.answer, **node}, {"accuracy": ACCURACY, **keys})
+    query = case.query(setting.recogniser, {"answer": setting.answer, **node}, {"accuracy": ACCURACY, **keys})
     return Asked(folder, query, directories)
 
 

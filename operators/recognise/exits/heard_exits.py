@@ -23,7 +23,7 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import TappedLooks
-from operators.recognise.exits.tuning import ExitChoice, chosen_on
+from operators.recognise.exits.tuning import ExitChoice, as_learnt, chosen_on
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitSet
 from serving.errors import ModelError
@@ -149,10 +149,12 @@ class HeardExits:
             log.warning("exits of %s are not used: %s", self.request.subject.node, error)
 
     def begin(self) -> None:
-        """Take the exits that were there from the beginning."""
-        if self._first is not None:
-            self._take(self._first)
-            self._first = None
+        """Take the exits that were there from the beginning, with their thresholds where these promise enough."""
+        first, self._first = self._first, None
+        if first is not None:
+            self._take(first)
+            if self.artefact is first and first.card.agreement >= self.request.agreement:
+                self.found = as_learnt(first, self._spec)
 
     def heard(self, looks: TappedLooks) -> None:
         """Take looks that ran on: as samples for the maker, or to tune exits on."""

@@ -213,6 +213,11 @@ class SharedExits:
             each.left = False
         return True
 
+    def doubt(self) -> None:
+        """Have those in use give way to any that pay: they spare less on a stream than was thought."""
+        if self.used is not None:
+            self.used = replace(self.used, spared=0.0)
+
     def forget(self, stream: str) -> None:
         """Its account stays for the report."""
         if stream in self._streams:
@@ -254,3 +259,4 @@ class SharedOnStream:
 
     def barred(self) -> None:
         self.account.left(gained=False)
+        self._shared.doubt()

@@ -84,6 +84,14 @@ def chosen(
     return ExitChoice(found.thresholds, answers, spared, _hedged(rates, ~dominant))
 
 
+def as_learnt(artefact: ExitArtefact, spec: ExitsSpec) -> ExitChoice | None:
+    """Exits with the thresholds that they have brought; None where these answer nothing."""
+    shares = {cut.tensor: cut.share for cut in spec.cuts}
+    spared = sum(each.hit_rate * (1 - shares[each.tensor]) for each in artefact.card.exits)
+    thresholds = tuple(each.threshold for each in artefact.exits)
+    return ExitChoice(thresholds, None, spared) if any(thresholds) else None
+
+
 def chosen_on(
     held: HeldLooks,
     artefact: ExitArtefact,

@@ -295,6 +295,22 @@ async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> 
     assert known.tuning_is_due
 
 
+async def test_thresholds_that_were_brought_are_used_at_once_where_they_promise_enough() -> None:
+    known = await heard(exits().tuned((0.25, 0.0), (0.4, 0.0), SPEC.agreement))
+    known.begin()
+    found = known.found
+    assert found is not None
+    assert (found.thresholds, found.words, found.spared) == ((0.25, 0.0), None, pytest.approx(0.4 * 0.7))
+    known.found = None
+    known.begin()
+    assert known.found is None, "once"
+    for other in (exits().tuned((0.25, 0.0), (0.4, 0.0), SPEC.agreement - 0.01), exits()):
+        known = await heard(other)
+        known.begin()
+        assert known.found is None
+        assert known.artefact is not None, "they are tuned here"
+
+
 async def test_what_was_saved_is_used_again_where_it_fits(caplog: pytest.LogCaptureFixture) -> None:
     known, data = await heard(), exits().to_bytes()
     found = known.restore(3, data, SavedExits(5, [0.0, 0.25], 0.3), ALL)

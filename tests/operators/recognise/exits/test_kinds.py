@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from cache_adapt.audit.verdict import least_audits
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.rows import ExitRows
@@ -17,7 +18,8 @@ from learning.budget import Budget
 from operators.recognise.exits import heard_exits, kinds
 from operators.recognise.exits.account import PATIENCE
 from operators.recognise.exits.kinds import SharedExits
-from tests.operators.recognise.exits.crossing import CUT, CUTS, FIRST_TUNING, SHA, Crossing
+from operators.recognise.exits.node_exits import TOGETHER
+from tests.operators.recognise.exits.crossing import CUT, CUTS, FIRST_TUNING, ROWS, SHA, Crossing
 from tests.operators.recognise.exits.maker import Maker
 
 COLOURS = ("blue", "green", "red")
@@ -53,6 +55,29 @@ async def test_exits_that_are_there_prove_themselves_from_the_first_look_on_and_
     assert crossing.maker.wishes == []
     plan = crossing.plan("cached")
     assert (plan.shortcuts, plan.oracle, plan.reason) == (["net"], "net", None)
+
+
+async def test_exits_that_bring_thresholds_are_in_the_shadow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heard_exits, "FIRST_TUNING", 10_000)
+    brought = learnt().tuned((0.3, 0.3), (0.9, 0.05), 0.8)
+    crossing = Crossing(["cached"], there=brought, makes=False)
+    await crossing.until(lambda: crossing.cut.is_open, COLOURS, 5)
+    frames = await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert ROWS * frames <= least_audits(0.8) + 2 * TOGETHER
+    assert await crossing.passing(COLOURS, 5) == {"cached": 20}
+
+
+async def test_what_an_audit_has_switched_off_gives_way_to_any_that_pay() -> None:
+    brought = learnt().tuned((0.3, 0.3), (1.0, 0.0), 0.8)
+    crossing = Crossing(["cached"], there=brought, makes=False)
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert crossing.shared is not None
+    crossing.words |= {"blue": "red", "red": "blue"}
+    await crossing.until(lambda: crossing.phase("cached") == "off", COLOURS)
+    assert crossing.shared.used is not None
+    assert (crossing.shared.used.number, crossing.shared.used.spared) == (1, 0.0)
+    crossing.words |= {"blue": "blue", "red": "red"}
+    await crossing.until(lambda: crossing.shared is not None and number(crossing.shared, "cam") == 2, COLOURS)
 
 
 async def test_they_are_shared_by_all_streams_but_prove_themselves_on_each() -> None:
