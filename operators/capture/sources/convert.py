@@ -39,7 +39,7 @@ class Converter:
     def pixels(self, frame: av.VideoFrame) -> Pixels:
         """The frame's own planes where they need no change, else its image."""
         encoding = None if frame.color_range == _FULL_RANGE else _ENCODINGS.get(int(frame.colorspace))
-        even = not (frame.width % 2 or frame.height % 2)
+        even = not (frame.width % 2 or frame.height % 2) and frame.height > 2  # FFmpeg makes no image of two rows
         kept = fitted(frame.width, frame.height, self._max_width) == (frame.width, frame.height)
         if encoding is None or not even or not kept or _turn(frame) != _AS_IT_IS or frame.format.name not in _PLANAR:
             return self.bgr(frame)

@@ -7,6 +7,7 @@ import pytest
 
 from operators.capture.sources.convert import Converter, shrink
 from operators.frames.codec import fitted
+from operators.frames.planes import bgr
 from serving.common.tensors import Image
 
 # luma weights of red and blue: ITU-R BT.709, BT.601, BT.2020 (numbers as in AVColorSpace; 2 is unspecified)
@@ -56,6 +57,13 @@ def test_every_format_and_odd_sizes(pixel_format: str, width: int, height: int) 
     assert image.shape == (height, width, 3)
     assert image.flags.c_contiguous
     assert np.abs(image.astype(int) - 130).max() <= 4
+
+
+@pytest.mark.parametrize(("width", "height"), [(64, 2), (2, 4), (4, 64)])
+def test_whatever_comes_can_be_made_an_image(width: int, height: int) -> None:
+    grey = np.full((height, width, 3), 130, np.uint8)
+    frame = av.VideoFrame.from_ndarray(grey, format="bgr24").reformat(format="yuv420p")
+    assert np.abs(bgr(Converter(None).pixels(frame)).astype(int) - 130).max() <= 4
 
 
 @pytest.mark.parametrize(("colorspace", "color_range"), [(1, LIMITED), (2, LIMITED), (5, FULL), (9, LIMITED)])
