@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from kafka.errors import InvalidTimestampError
+
 log = logging.getLogger(__name__)
 
 
@@ -95,7 +97,9 @@ class SendLog:
 
     def refused(self, error: Exception) -> None:
         """Log a broker that takes no messages."""
-        self._log_absence(f"takes no frames ({type(error).__name__})")
+        clock = isinstance(error, InvalidTimestampError)
+        advice = "set the clock of this machine, or let `sluice topics create --update` make the broker's own count"
+        self._log_absence(f"takes no frames ({type(error).__name__}{f': {advice}' * clock})")
 
     def answers(self, images_dropped: int) -> None:
         """Log that a broker is back; ``images_dropped``: frames sent without image so far."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -42,10 +42,12 @@ class TopicSettings(Strict):
     compacted: bool = False
     """Keep the last message of every key, instead of deleting by age and size."""
     max_message_bytes: int = Field(default=MIB, ge=1024)
+    stamped_by: ClassVar[Literal["CreateTime", "LogAppendTime"]] = "CreateTime"
+    """Messages have the time that their sender gives them, or the broker's own."""
 
     def broker_configs(self) -> dict[str, str]:
         """The topic's configuration in Kafka's words."""
-        configs = {"max.message.bytes": str(self.max_message_bytes)}
+        configs = {"max.message.bytes": str(self.max_message_bytes), "message.timestamp.type": self.stamped_by}
         if self.compacted:
             # Small segments and a low ratio: compaction leaves the active segment alone, which by default lasts a week.
             return configs | {
@@ -63,8 +65,12 @@ class TopicSettings(Strict):
 
 
 class FramesTopic(TopicSettings):
-    """Images: large and soon stale, so bounded by time and by bytes."""
+    """Images: large and soon stale, so bounded by time and by bytes.
 
+    A machine beside cameras may have any clock: by its own time a broker would refuse its frames, or delete them.
+    """
+
+    stamped_by = "LogAppendTime"
     retention_s: float | None = Field(default=3600.0, gt=0)
     retention_bytes: int | None = Field(default=1024 * MIB, gt=0)
     max_message_bytes: int = Field(default=8 * MIB, ge=1024)
@@ -73,6 +79,7 @@ class FramesTopic(TopicSettings):
 class StreamsTopic(TopicSettings):
     """The last state of every stream."""
 
+    stamped_by = "LogAppendTime"
     partitions: int = Field(default=1, ge=1, le=10_000)
     compacted: bool = True
 
@@ -84,6 +91,7 @@ class PlansTopic(StreamsTopic):
 class StateTopic(TopicSettings):
     """The knowledge that workers have of every stream, for those that take it over. Read as a whole, so kept small."""
 
+    stamped_by = "LogAppendTime"
     compacted: bool = True
     retention_s: float | None = Field(default=7 * DAY_S, gt=0)
     """A stream that was silent for this long begins anew; null keeps its state for ever."""
@@ -99,6 +107,7 @@ class StateTopic(TopicSettings):
 class SamplesTopic(TopicSettings):
     """Training data of the adaptation worker: an hour of it, and never more than a few hundred megabytes."""
 
+    stamped_by = "LogAppendTime"
     partitions: int = Field(default=1, ge=1, le=10_000)
     retention_s: float | None = Field(default=2 * 3600.0, gt=0)
     retention_bytes: int | None = Field(default=256 * MIB, gt=0)
@@ -115,6 +124,7 @@ class UpdatesTopic(StateTopic):
 class LoadTopic(TopicSettings):
     """How busy every process is: soon stale. A scheduler that starts reads the last ten minutes."""
 
+    stamped_by = "LogAppendTime"
     partitions: int = Field(default=1, ge=1, le=10_000)
     retention_s: float | None = Field(default=900.0, gt=0)
     retention_bytes: int | None = Field(default=64 * MIB, gt=0)
@@ -131,6 +141,7 @@ class PlacementTopic(StreamsTopic):
 class JobsTopic(TopicSettings):
     """Chunks of offline jobs; those of a recording are on one partition."""
 
+    stamped_by = "LogAppendTime"
     partitions: int = Field(default=8, ge=1, le=10_000)
     retention_s: float | None = Field(default=30 * DAY_S, gt=0)
 

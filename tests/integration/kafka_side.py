@@ -38,12 +38,12 @@ def create_topic(bootstrap: str, name: str, configs: Mapping[str, str] | None = 
         admin.close()
 
 
-def send(bootstrap: str, topic: str, messages: list[tuple[bytes, bytes]]) -> None:
-    """Key and value each."""
+def send(bootstrap: str, topic: str, messages: list[tuple[bytes, bytes]], stamp_ms: int | None = None) -> None:
+    """Key and value each; ``stamp_ms``: the time of all of them, else now."""
     producer = KafkaProducer(bootstrap_servers=bootstrap)
     try:
         for key, value in messages:
-            producer.send(topic, value=value, key=key).get(20)
+            producer.send(topic, value=value, key=key, timestamp_ms=stamp_ms).get(20)
     finally:
         producer.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -55,6 +56,8 @@ class Installation:
 
     def __init__(self, folder: Path, bootstrap: str, prefix: str) -> None:
         self.folder, self.bootstrap, self.prefix = folder, bootstrap, prefix
+        self._stamp_ms = int(time.time() * 1000)
+        """The time of frames; a worker gives it to their events."""
         for kind in ("events", "streams", "frames"):
             create_topic(bootstrap, f"{prefix}{kind}.v1", {"cleanup.policy": "compact"} if kind == "streams" else {})
         (folder / "secret").write_text(f"{SECRET}\n")
@@ -67,16 +70,18 @@ class Installation:
         return Sluice(self.folder / "run", *arguments, broker=self.bootstrap)
 
     def tell(self, kind: str, values: Sequence[bytes], key: str = "yard") -> None:
-        send(self.bootstrap, f"{self.prefix}{kind}.v1", [(key.encode(), value) for value in values])
+        stamp_ms = self._stamp_ms if kind == "events" else None
+        send(self.bootstrap, f"{self.prefix}{kind}.v1", [(key.encode(), value) for value in values], stamp_ms)
 
     def frame(self, stream: str, seq: int) -> None:
-        """Put a frame on its topic, as capture does."""
+        """Put a frame on its topic, as capture does; by its own clock it was captured long ago."""
         header, jpeg = encode_frame(picture(result(seq, stream=stream), 128, 96))
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
-        stamp_ms = int(header.captured_at.timestamp() * 1000)
         headers = [(FRAME_HEADER_KEY, to_json(header))]
         try:
-            producer.send(f"{self.prefix}frames.v1", jpeg, stream.encode(), headers, timestamp_ms=stamp_ms).get(20)
+            producer.send(f"{self.prefix}frames.v1", jpeg, stream.encode(), headers, timestamp_ms=self._stamp_ms).get(
+                20
+            )
         finally:
             producer.close()
 

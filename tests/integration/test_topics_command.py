@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer
 
 from pipelines.kafka.topics import KINDS
 from tests.integration.kafka_side import create_topic, write_query
@@ -58,6 +60,18 @@ def test_differences_are_told_and_updated_only_when_asked(kafka_broker: Broker, 
     after = sluice("topics", "describe", *where)
     assert "accepts messages" not in after.stderr
     assert "partitions is 2, wanted 4" in after.stdout
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_frames_of_a_machine_whose_clock_is_wrong_are_taken_and_have_the_broker_s_time(
+    kafka_broker: Broker, topic_prefix: str, hours: int
+) -> None:
+    sluice("topics", "create", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
+    topic, wrong_ms = f"{topic_prefix}frames.v1", int((time.time() + hours * 3600) * 1000)
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap)
+    sent = producer.send(topic, b"", b"yard", timestamp_ms=wrong_ms).get(60)
+    producer.close()
+    assert abs(sent.timestamp - wrong_ms) > 3_600_000
 
 
 def test_describe_shows_missing_topics(kafka_broker: Broker, topic_prefix: str) -> None:

@@ -106,7 +106,8 @@ class Forwarder:
             way.ended("malformed", place_of(record), str(error))
             return
         if notice is not None and way.spec.wants(notice):
-            await way.deliver(notice, time.time() - record.timestamp / 1000, self._finder.find)
+            sent_s = record.timestamp / 1000
+            await way.deliver(notice, time.time() - sent_s, partial(self._finder.find, sent_s=sent_s))
 
     def _notice(self, record: ConsumerRecord) -> Notification | None:
         """None of a stream that was deleted from a compacted topic; raises ``Malformed``."""

@@ -24,7 +24,7 @@ from serving.common.tensors import Image
 log = logging.getLogger(__name__)
 
 BEFORE_S = 2.0
-"""Search begins so long before the frame was captured: the times of messages are those of their sender."""
+"""Search begins so long before the time of the event's message, which is that of the frame's."""
 LOOK_S = 5.0
 """The longest search."""
 LOOK_BYTES = 32 << 20
@@ -48,11 +48,12 @@ class FrameFinder:
         self._kept: OrderedDict[tuple[str, str, int], Found] = OrderedDict()
         self._warned = False
 
-    async def find(self, event: Event) -> Load | Missing:
-        found = await self._find(event)
+    async def find(self, event: Event, sent_s: float) -> Load | Missing:
+        """``sent_s``: the time of the event's message (epoch)."""
+        found = await self._find(event, sent_s)
         return found if isinstance(found, str) else partial(_image, *found)
 
-    async def _find(self, event: Event) -> Found | Missing:
+    async def _find(self, event: Event, sent_s: float) -> Found | Missing:
         if event.captured_at is None:
             return "no_time"
         key = event.stream, event.run, event.seq
@@ -61,7 +62,7 @@ class FrameFinder:
                 return found
             try:
                 async with asyncio.timeout(LOOK_S):
-                    searched = await self._search(event, event.captured_at.timestamp() - BEFORE_S)
+                    searched = await self._search(event, sent_s - BEFORE_S)
             except Exception as error:  # whatever the library raises, the event goes without its picture
                 await self.close()
                 if not self._warned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kafka.errors import InvalidTimestampError
 
 from operators.publish.sending import SILENT_S, SendLog
 
@@ -45,6 +46,14 @@ def test_each_absence_is_logged_once_with_its_end(log: SendLog, caplog: pytest.L
         "the buffer for frames is full",
         "the broker answers again; frames without image so far",
     ]
+
+
+def test_a_broker_that_refuses_the_time_of_frames_is_said_to_want_another_clock(
+    log: SendLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    log.refused(InvalidTimestampError())
+    (message,) = caplog.messages
+    assert "set the clock of this machine, or let `sluice topics create --update`" in message
 
 
 def test_frames_too_large_are_logged_once_for_each_stream(log: SendLog, caplog: pytest.LogCaptureFixture) -> None:

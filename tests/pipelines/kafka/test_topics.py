@@ -61,6 +61,14 @@ def test_images_are_kept_within_bounds_of_time_and_bytes() -> None:
     assert int(configs["segment.bytes"]) >= int(configs["max.message.bytes"])
 
 
+def test_messages_have_the_broker_s_time_but_for_those_that_have_their_frame_s() -> None:
+    stamped = {
+        name: topic.broker_configs()["message.timestamp.type"] for name, topic in TopicsConfig().by_name().items()
+    }
+    of_frames = {f"sluice.{kind}.v1" for kind in ("results", "events", "dlq")}
+    assert {name for name, by in stamped.items() if by == "CreateTime"} == of_frames
+
+
 def test_states_are_compacted_and_have_no_retention() -> None:
     configs = TopicsConfig().streams.broker_configs()
     assert configs["cleanup.policy"] == "compact"
