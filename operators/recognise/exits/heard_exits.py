@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 FIRST_TUNING = 150
 """Held looks at which exits are tuned first; then at half as many again each time, and when newer ones come."""
 IN_VAIN = 1500
-"""Held looks by which nothing pays, after which it is given up for a while."""
+"""Looks that were held since the newest exits came, by which nothing pays: it is given up for a while."""
 KIND = "exits"
 """The kind of artefact."""
 LEAST_GAIN = 0.05
@@ -113,7 +113,8 @@ class HeardExits:
         self.artefact: ExitArtefact | None = None
         self.data = b""
         """The newest artefact's, encoded; empty: none has come."""
-        self._held, self._due = 0, FIRST_TUNING
+        self._held, self._held_before, self._due = 0, 0, FIRST_TUNING
+        """Looks that were held so far, until the newest exits came, and at which they are tuned next."""
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
         self._work: asyncio.Task[None] | None = None
@@ -174,9 +175,9 @@ class HeardExits:
 
     @property
     def is_in_vain(self) -> bool:
-        """Whether many looks are held, and nothing that pays was found."""
+        """Whether many looks were held since the newest exits came, and nothing that pays was found."""
         tuned = self._work is None and self._due > self._held
-        return tuned and self.found is None and self._held >= IN_VAIN
+        return tuned and self.found is None and self._held - self._held_before >= IN_VAIN
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
@@ -202,7 +203,7 @@ class HeardExits:
     def forget_held(self) -> None:
         """Tune on looks to come, not on those so far."""
         self.request.held.forget(self.request.subject)
-        self._held, self._due, self.found = 0, FIRST_TUNING, None
+        self._held, self._held_before, self._due, self.found = 0, 0, FIRST_TUNING, None
 
     def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
         """Go on with exits that were saved; returns those that were in use for these words."""
@@ -237,7 +238,7 @@ class HeardExits:
             log.warning("exits of %s are not used: they are %s", self.request.subject.node, why_not)
             return
         self.artefact, self.data = artefact, artefact.to_bytes()
-        self._due, self.found = FIRST_TUNING, None
+        self._held_before, self._due, self.found = self._held, FIRST_TUNING, None
 
     def _offer(self, looks: TappedLooks) -> None:
         if len(looks):

@@ -282,6 +282,12 @@ async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
     assert not known.is_in_vain
     known.heard(looks(1))
     assert known.is_in_vain
+    known._take(exits(300))
+    known.heard(looks(IN_VAIN - 1, noises=(400.0, 400.0)))
+    assert await tuned(known) is None
+    assert not known.is_in_vain, "newer exits have a chance of their own"
+    known.heard(looks(1))
+    assert known.is_in_vain
     known.forget_held()
     assert not known.is_in_vain
     assert known.request.held.size_bytes == 0
