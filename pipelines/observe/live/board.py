@@ -53,8 +53,8 @@ class Board(Observer):
             self.loop.call_soon_threadsafe(self.in_state, status)
 
     def event_found(self, event: Event | Counts) -> None:
-        if isinstance(event, Event):
-            self._of(event.stream).sightings.take(event)
+        if isinstance(event, Event) and event.stream in self._figures:
+            self._figures[event.stream].sightings.passed(event)
 
     def budget_stands(self, report: BudgetReport) -> None:
         self._budgets[report.holder] = budget_line(BudgetFigures.of(report))

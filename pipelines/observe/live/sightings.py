@@ -1,11 +1,8 @@
-"""The latest events of a stream, as the page lists them: tracks that came, were named otherwise, or left; zones and
-lines. Pure; bounded.
-"""
+"""The latest events of a stream: objects that came, were named otherwise, or left; zones and lines. Pure; bounded."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,16 +18,9 @@ KEPT_EVENTS = 45
 LONGEST = 60
 """Characters of a name."""
 Kind = Literal["came", "named", "left", "enter", "leave", "cross"]
-KINDS: Mapping[str, Kind] = {
-    "new": "came",
-    "update": "named",
-    "end": "left",
-    "enter": "enter",
-    "leave": "leave",
-    "cross": "cross",
-}
-"""By the type of an event."""
 UNNAMED = ("unknown", "other")
+GONE_S = 3.0
+"""Media time after which an object that is not seen has left."""
 
 
 @dataclass(slots=True)
@@ -53,12 +43,18 @@ class ListedEvent:
     """Whether that was made for this event, and not for an earlier one of the same track."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Track:
+    label: str
+    media_time_s: float
+    at_s: float | None
+
+
 class Sightings:
-    """Lists the events of one stream; the labels of tracks are known of those that were heard of last."""
+    """Follows the tracks of one stream; the one seen longest ago is forgotten first."""
 
     def __init__(self) -> None:
-        self._labels: OrderedDict[int, str] = OrderedDict()
-        """By track that has not ended."""
+        self._tracks: OrderedDict[int, _Track] = OrderedDict()
         self._number = 0
         self._kept: deque[ListedEvent] = deque(maxlen=KEPT_EVENTS)
 
@@ -71,22 +67,28 @@ class Sightings:
         """The picture of an event; None where there is none."""
         return next((each.thumbnail for each in self._kept if each.number == number), None)
 
-    def take(self, event: Event) -> None:
-        """List an event, unless it is an update after which the object is called as before."""
-        track, label = event.track_id, named(event)
-        before = self._labels.pop(track, None)
-        if event.type != "end":
-            self._labels[track] = label
-            if len(self._labels) > MOST_TRACKS:
-                self._labels.popitem(last=False)
-        if event.type == "update" and label == before:
+    def see(self, result: Result) -> None:
+        """Take an analysed frame."""
+        now_s, at_s = result.frame.media_time_s, result.frame.captured_at.timestamp()
+        for found in result.objects[:MOST_TRACKS]:
+            if found.track_id is not None:
+                self._see(found, found.track_id, _Track(named(found), now_s, at_s))
+        while self._tracks:
+            track, last = next(iter(self._tracks.items()))
+            if abs(now_s - last.media_time_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
+                break
+            del self._tracks[track]
+            self._happened("left", track, last)
+
+    def passed(self, event: Event) -> None:
+        """Take what happened at a zone or a line; other events are found in results."""
+        if event.type not in ("enter", "leave", "cross"):
             return
-        self._number += 1
-        known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
-        kind, at_s = KINDS[event.type], _media_time_s(event)
-        day_s = None if event.captured_at is None else event.captured_at.timestamp() - (event.media_time_s - at_s)
-        said = shortened(label, LONGEST)
-        self._kept.append(ListedEvent(self._number, kind, track, said, at_s, day_s, _place(event), known))
+        media_time_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
+        ago_s = event.media_time_s - media_time_s
+        at_s = None if event.captured_at is None else event.captured_at.timestamp() - ago_s
+        when = _Track(event.label, media_time_s, at_s)
+        self._happened(event.type, event.track_id, when, _place(event))
 
     def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
         """Events whose object is in this frame, and where; until it left, a picture of it can be had."""
@@ -94,15 +96,22 @@ class Sightings:
         boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
         return [(each, boxes[each.track]) for each in wanting if each.track in boxes]
 
+    def _see(self, found: Object, track: int, seen: _Track) -> None:
+        before = self._tracks.get(track)
+        if before is not None:
+            self._tracks.move_to_end(track)
+        self._tracks[track] = seen
+        if before is None or before.label != seen.label:
+            self._happened("came" if before is None else "named", track, seen)
 
-def _media_time_s(event: Event) -> float:
-    """When it happened, which is before the frame at which that was sure."""
-    if event.type == "end":
-        return event.last_media_time_s
-    return event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
+    def _happened(self, kind: Kind, track: int, seen: _Track, place: str = "") -> None:
+        self._number += 1
+        known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
+        label = shortened(seen.label, LONGEST)
+        self._kept.append(ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, place, known))
 
 
-def named(found: Object | Event) -> str:
+def named(found: Object) -> str:
     """An object's name: its last answer that says something, else the detector's word."""
     for said in reversed(found.attributes):
         if said.label not in UNNAMED:
@@ -116,7 +125,5 @@ def called(found: Object) -> str:
 
 
 def _place(event: Event) -> str:
-    if event.line is UNSET and event.zone is UNSET:
-        return ""
     name = shortened(str(event.line if event.type == "cross" else event.zone), LONGEST)
     return name if event.direction is UNSET else f"{name} {event.direction.replace('_', ' ')}"

@@ -18,6 +18,8 @@ SAMPLES = 1024
 """Latencies that are kept."""
 RATE_S = 10.0
 """Frames a second are those of so many seconds."""
+LOOK_EVERY_S = 0.2
+"""Tracks are looked at five times a second: what comes and goes faster than that makes no event."""
 MOST_OBJECTS = 200
 """Objects of a frame that are counted and shown; the rest only adds to their number."""
 
@@ -59,6 +61,7 @@ class StreamFigures:
         self.seen_s = now_s
         """When the last result came."""
         self._samples: deque[FigureSample] = deque(maxlen=SAMPLES)
+        self._look_s = now_s
 
     def add(self, result: Result, now_s: float) -> None:
         """Count a result that came now."""
@@ -79,6 +82,9 @@ class StreamFigures:
         for node, decision in plan.nodes.items():
             if decision.objects is not None and len(slot.variants) < SLOTS:
                 slot.variants[node, decision.variant] += 1
+        if now_s >= self._look_s:
+            self._look_s = now_s + LOOK_EVERY_S
+            self.sightings.see(result)
 
     def fps(self, now_s: float) -> float:
         """Analysed frames a second."""

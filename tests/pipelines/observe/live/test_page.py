@@ -23,7 +23,6 @@ from pipelines.observe.live.words import WHO, Look
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
 from tests.operators.publish.messages import AT, result, thing
-from tests.pipelines.observe.forward.notes import event
 from tests.pipelines.observe.plans import specialised
 from tests.turns import until
 
@@ -136,7 +135,7 @@ async def test_readers_who_leave_before_the_answer_begins_leave_no_line_in_the_l
 async def test_pictures_of_events_are_served() -> None:
     page, name = Page("street"), "a/b c?&"
     async with open_page(page) as (client, url):
-        page.board.event_found(event(name, track_id=1))
+        page.board.came(result(0, thing(1), stream=name))
         with page.viewers.looking(None):
             page.pictures.offer(result(1, thing(1), stream=name), lambda: np.zeros((60, 80, 3), np.uint8))
             await page.pictures.settled()

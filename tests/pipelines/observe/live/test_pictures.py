@@ -21,7 +21,6 @@ from pipelines.observe.live.pictures import AT_ONCE, Pictures
 from pipelines.observe.live.viewers import MOST_VIEWERS, MOST_WAITING, TooManyViewers, Viewer, Viewers
 from serving.common.tensors import Image
 from tests.operators.publish.messages import AT, picture, result, thing
-from tests.pipelines.observe.forward.notes import event
 
 
 class Studio:
@@ -167,8 +166,8 @@ async def test_the_frame_is_taken_as_it_is_and_nobody_waits() -> None:
 
 async def test_events_get_a_thumbnail_of_their_object_while_somebody_looks() -> None:
     studio = Studio()
-    studio.board.event_found(event(track_id=1))
     for seq in range(3):
+        studio.board.came(result(seq, thing(1, "car"), stream="yard"))
         await studio.offer(result(seq, thing(1, "car")), width=640)
         studio.now_s += 1
     assert studio.board.thumbnail("yard", 1) is None
@@ -181,7 +180,7 @@ async def test_events_get_a_thumbnail_of_their_object_while_somebody_looks() -> 
     assert jpeg is not None
     assert cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR).shape == (128, 128, 3)
     assert studio.loaded == 1
-    studio.board.event_found(event(track_id=1, type="end"))
+    studio.board.came(result(90, thing(3)))
     left, _ = (each for each in shown_events(studio.board) if each["kind"] in ("left", "came") and each["track"] == 1)
     assert (left["kind"], left["thumbnail"]) == ("left", 1)
     assert studio.board.thumbnail("yard", left["number"]) == jpeg
@@ -199,9 +198,9 @@ async def test_an_object_outside_the_picture_has_no_thumbnail(corners: tuple[flo
     studio = Studio()
     box = BoundingBox(**dict(zip(("x_min", "y_min", "x_max", "y_max"), corners, strict=True)))
     found = replace(thing(1), detection=replace(thing(1).detection, bounding_box=box))
-    studio.board.event_found(event(track_id=1))
     with studio.viewers.looking(None) as viewer:
         for seq in range(3):
+            studio.board.came(result(seq, found))
             await studio.offer(result(seq, found))
         assert await shown(viewer)
     assert [each["thumbnail"] for each in shown_events(studio.board)] == [0]
@@ -210,8 +209,8 @@ async def test_an_object_outside_the_picture_has_no_thumbnail(corners: tuple[flo
 async def test_where_the_page_stays_events_get_thumbnails_though_nobody_looks() -> None:
     studio = Studio()
     studio.pictures.keeps_last = True
-    studio.board.event_found(event(track_id=1))
     for seq in range(5):
+        studio.board.came(result(seq, thing(1)))
         await studio.offer(result(seq, thing(1)))
     assert studio.board.thumbnail("yard", 1) is not None
     assert studio.loaded == 1
@@ -222,7 +221,7 @@ async def test_thumbnails_are_throttled() -> None:
     with studio.viewers.looking("elsewhere"):
         for seq in range(100):
             studio.now_s = seq / 20
-            studio.board.event_found(event(track_id=seq))
+            studio.board.came(result(seq, thing(seq), media_time_s=0.0))
             await studio.offer(result(seq, thing(seq)))
     assert 20 <= studio.loaded <= 26  # five a second
 
