@@ -17,6 +17,7 @@ from onnx import helper
 from cache_adapt.learned import files
 from cache_adapt.learned.artefact import ExitArtefact
 from learning import budget
+from operators.recognise.audits import auditor
 from operators.recognise.exits import account, cut_oracle, tuning
 from operators.wire.schema import NodePlan
 from pipelines.assembly import environment
@@ -92,6 +93,7 @@ def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setattr(cut_oracle, "LEAST_LOOK_S", 0.0)
     monkeypatch.setattr(cut_oracle, "OPENING_S", 0.0)
     monkeypatch.setattr(account, "PATIENCE", 1e9)
+    monkeypatch.setattr(auditor, "BLOCK_S", 1e-3)  # each picture shows another object
     monkeypatch.setattr(tuning, "CUT_S", 0.0)
     monkeypatch.setattr(tuning, "LOOKUP_S", 0.0)
     monkeypatch.setattr(environment, "_here", lambda *_: found)

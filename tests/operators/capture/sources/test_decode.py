@@ -44,7 +44,7 @@ def test_a_decoded_frame_is_let_go_without_a_search_for_garbage(tmp_path: Path) 
         gc.collect()
         gc.disable()
         try:
-            kept = [sum(isinstance(each, av.VideoFrame) for each in gc.get_objects()) for _ in reader.pictures()]
+            kept = [sum(type(each) is av.VideoFrame for each in gc.get_objects()) for _ in reader.pictures()]
         finally:
             gc.enable()
     assert len(kept) == 24
