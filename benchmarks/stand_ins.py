@@ -23,7 +23,8 @@ from typing import Any
 
 from benchmarks import harness
 from benchmarks.exits_video_parts.cases import FPS, NANO, STREET_S, Case, clips, streets
-from benchmarks.exits_video_parts.scores import EXITS, Share, compared, published
+from benchmarks.exits_video_parts.rows import FIRST, HALVED_S, SECOND, WHOLE, share_columns
+from benchmarks.exits_video_parts.scores import EXITS, compared, published
 from benchmarks.exits_video_parts.settings import LEARNT, LEARNT_S, NOTHING
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from benchmarks.run_parts.watched import Asked, Watched, learn, together
@@ -39,8 +40,6 @@ MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 SHIPPED, ACCURACY, QUICK_S = "vehicle-type", 0.9, 60.0
 OTHERS = (*EXITS, "variant")
 """Provenances of looks that the network did not make."""
-HALVED_S = 600.0
-"""Shorter runs are told as a whole only."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def headline(found: Sequence[harness.Row]) -> Mapping[str, Any]:
     """Processor time of whole runs over that of the network alone, agreement and names lost."""
     told = {}
     for row in found:
-        if row["part"] == "whole" and row["mode"] != ALONE:
+        if row["part"] == WHOLE and row["mode"] != ALONE:
             name = ", ".join(str(row[key]) for key in ("case", "recogniser", "answer", "begins_with", "mode"))
             told[name] = [row["cpu_ratio"], row["agreement"], row["names_lost"]]
     return told
@@ -117,9 +116,9 @@ def _asked(setting: Setting, case: Case, mode: str, folder: Path, directories: S
 def compared_rows(told: harness.Row, run: Watched, alone: Watched) -> Iterator[harness.Row]:
     """A run beside that of the network alone: the whole, and each half of a long one."""
     mine, others, frames = published(run.lines), published(alone.lines), len(run.lines)
-    parts = {"whole": (0, frames)}
+    parts = {WHOLE: (0, frames)}
     if frames >= HALVED_S * FPS:
-        parts |= {"first half": (0, frames // 2), "second half": (frames // 2, frames)}
+        parts |= {FIRST: (0, frames // 2), SECOND: (frames // 2, frames)}
     for name, (begin, end) in parts.items():
         found = compared(mine, others, lambda seq, begin=begin, end=end: begin <= seq < end, OTHERS)  # type: ignore[misc]
         cpu_s, alone_s = (each.cpu_until(end) - each.cpu_until(begin) for each in (run, alone))
@@ -131,19 +130,14 @@ def compared_rows(told: harness.Row, run: Watched, alone: Watched) -> Iterator[h
             "cpu_ratio": round(cpu_s / alone_s, 3),
             "looks": found.looks,
             "answered": round(found.by_exits / max(found.looks, 1), 4),
-            **_share("agreement", found.agreement),
-            **_share("names_lost", found.names_lost),
+            **share_columns("agreement", found.agreement),
+            **share_columns("names_lost", found.names_lost),
         }
-
-
-def _share(name: str, share: Share | None) -> Mapping[str, Any]:
-    told = ("", "", "") if share is None else (share.found, share.low, share.high)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), told, strict=True))
 
 
 def draw(rows: Sequence[harness.Row], figure: Any) -> None:
     """Processor time of whole runs, over that of the network alone."""
-    shown = [row for row in rows if row["part"] == "whole" and row["mode"] != ALONE]
+    shown = [row for row in rows if row["part"] == WHOLE and row["mode"] != ALONE]
     keys = ("case", "recogniser", "answer", "begins_with")
     names = list(dict.fromkeys(", ".join(str(row[key]) for key in keys) for row in shown))
     figure.set_size_inches(9, 1.5 + 0.35 * len(names))

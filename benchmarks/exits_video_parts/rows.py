@@ -56,13 +56,14 @@ def _words(mine: Published, others: Published, begin: int, end: int) -> Mapping[
         "looks_per_min": round(found.looks / max((end - begin) / FPS / 60, 1e-9), 1),
         "by_exits": found.by_exits,
         "answered": round(found.by_exits / max(found.looks, 1), 4),
-        **_share("agreement", found.agreement),
-        **_share("of_exits", found.of_exits),
-        **_share("names_lost", found.names_lost),
+        **share_columns("agreement", found.agreement),
+        **share_columns("of_exits", found.of_exits),
+        **share_columns("names_lost", found.names_lost),
     }
 
 
-def _share(name: str, share: Share | None) -> Mapping[str, Any]:
+def share_columns(name: str, share: Share | None) -> Mapping[str, Any]:
+    """A share and its interval; empty where there is none."""
     told = ("", "", "") if share is None else (share.found, share.low, share.high)
     return dict(zip((name, f"{name}_low", f"{name}_high"), told, strict=True))
 

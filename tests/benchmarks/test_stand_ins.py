@@ -9,8 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from benchmarks.exits_video_parts.cases import FPS
+from benchmarks.exits_video_parts.rows import HALVED_S
 from benchmarks.run_parts.watched import Watched
-from benchmarks.stand_ins import ALONE, AUTO, DEFAULT, HALVED_S, compared_rows, draw, headline, settings
+from benchmarks.stand_ins import ALONE, AUTO, DEFAULT, compared_rows, draw, headline, settings
 
 FRAMES = round(HALVED_S * FPS)
 TOLD = {"case": "street", "recogniser": "r", "answer": "track", "begins_with": "nothing"}

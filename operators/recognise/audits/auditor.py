@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from cache_adapt.learned.pooled import ShownLooks
 
 TAUGHT = 0.5
-"""Share of the objects that teach exits; thresholds are tuned on looks at the others. With a third of the objects held,
-or with later looks in place of other objects, exits on two streets answered less."""
+"""Share of the objects that teach exits; thresholds are tuned on looks at the others."""
 BLOCK_S = 20.0
 """An object without a track is seen again within so many seconds, if at all: those of one such time go together."""
 
