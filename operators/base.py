@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -119,7 +120,13 @@ class Handles(Protocol):
 
 async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
     """An operator's answer, in the one form whatever it returns."""
-    found = await operator.process(frame, regions, call)
+    try:
+        found = await operator.process(frame, regions, call)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("process has been cancelled from within") from error  # else the stream's task would end
     if isinstance(found, NodeAnswer):
         return found
     if not isinstance(found, list | tuple) or not all(isinstance(each, Region) for each in found):

@@ -79,6 +79,8 @@ def _installed(group: str) -> dict[str, type[Any]]:
 
 def _kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:
     """The keys of ``base``, and parameters of other names."""
+    if not isinstance(made, type):
+        raise BadInput(f"{name}: is a {type(made).__name__}: give a class, which is made when the query runs")
     try:
         keys = {key: field for key, field in _fields(made).items() if key not in base.model_fields}
         fields: dict[str, Any] = {tag: (Literal[name], ...), **keys}

@@ -77,7 +77,7 @@ def arun(
     return _results(wanted, specs, frames, progress, observers)
 
 
-def _check(query: object, sources: Sequence[object], limit: object, observers: Sequence[object]) -> None:
+def _check(query: object, sources: Sequence[object], limit: object, observers: object) -> None:
     """Raise BadInput for what no type checker has seen."""
     if not isinstance(query, Query | str | Path):
         raise BadInput(f"a query is a sluice.Query or a path, not a {type(query).__name__}")
@@ -87,6 +87,8 @@ def _check(query: object, sources: Sequence[object], limit: object, observers: S
             raise BadInput(f"{what}; the first webcam is 'v4l2:0'")
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise BadInput(f"limit: is {limit!r}; a number of frames from 1 on, or None")
+    if not isinstance(observers, Sequence):
+        raise BadInput(f"observers: is a {type(observers).__name__}; a list of them")
     for observer in observers:
         if isinstance(observer, type):
             raise BadInput(f"observers: {observer.__name__} is a class: give an instance, {observer.__name__}()")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from functools import partial
 
 from operators.base import Call
@@ -34,7 +34,7 @@ class OwnRecogniser(ABC):
             await make_image(frame)
             pictures = [cut(frame.image, region.box).pixels for region in regions]
             said = await in_thread(partial(self.look, pictures))
-            if len(said) != len(pictures) or not all(map(_is_answer, said)):
+            if not isinstance(said, Sized) or len(said) != len(pictures) or not all(map(_is_answer, said)):
                 raise ValueError(
                     f"look has returned {said!r:.100} for {len(pictures)} pictures: a (word, share) for each"
                 )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_part
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import NodeDecision
 from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Dropped
@@ -105,12 +106,13 @@ class Walk:
         self._shared = {node.name: shared_part(operators[node.name]) for node in dag.nodes}
         self._adds = {name: each for name, each in operators.items() if isinstance(each, Adds)}
         self._nodes = {id(self._shared[node.name]): node for node in dag.nodes}
-        self._here: dict[str, str] = {}
-        """The streams that are here, and the failure of each that was logged last."""
+        self._here: dict[str, Mishaps] = {}
+        """The streams that are here, with the failures of each."""
 
     def begin(self, outset: Outset) -> Progress:
         """Set out with a frame, before any walk with it goes on."""
-        self._here.setdefault(outset.frame.stream, "")
+        if outset.frame.stream not in self._here:
+            self._here[outset.frame.stream] = Mishaps(log)
         self._planner.begins(outset.start)
         progress = Progress(outset, self._nodes, self._plan)
         outset.answers.join(progress)
@@ -213,17 +215,16 @@ class Walk:
         self._observer.node_ran(stream, node.name, took_ms, len(seen))
 
     def _failed(self, turn: _NodeTurn, progress: Progress, error: Exception) -> str:
-        """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
+        """Log a failure now and then: the result of every failed frame says it. Drop what may have caused several."""
         if isinstance(error, TooLate):
             raise Dropped(LATE) from error
         node = turn.node
         progress.echo(node, turn.call, NodeAnswer(), {})
-        stream, failure = progress.frame.stream, f"{node.name}: {type(error).__name__}: {error}"
+        stream, kind = progress.frame.stream, f"{node.name}: {type(error).__name__}"
+        failure = f"{kind}: {error}"
         if stream not in self._here:
             return failure  # it was forgotten while the frame was at the node, which failed for want of it
-        if self._here[stream] != failure:
-            self._here[stream] = failure
-            log.warning("stream %s: node %s", stream, failure)
+        self._here[stream].note(f"stream {stream}: node {kind}", str(error))
         if self._fresh_starts.failed(stream, node.name, error):
             self._forget(node.name, stream)
         return failure

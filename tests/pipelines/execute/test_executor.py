@@ -223,15 +223,30 @@ async def test_what_is_published_of_a_failure_holds_no_secret():
     assert letter.message == "*** is refused"
 
 
-async def test_a_node_that_keeps_failing_is_told_once(caplog):
+async def test_a_node_that_keeps_failing_is_told_now_and_then(caplog):
     class Failing(Found):
         async def process(self, frame, regions, call):
-            raise RuntimeError("no memory")
+            raise RuntimeError(f"no memory for {frame.seq}")
 
     subject = executor(Failing())
-    for seq in range(5):
+    for seq in range(12):
         await submit(subject, header(seq))
-    assert [record.getMessage() for record in caplog.records] == ["stream cam: node detect: RuntimeError: no memory"]
+    kind = "stream cam: node detect: RuntimeError"
+    said = [f"{kind}: no memory for 0", f"{kind} (10 so far): no memory for 9"]
+    assert [record.getMessage() for record in caplog.records] == said
+
+
+async def test_an_operator_that_is_cancelled_from_within_fails_its_frame_alone():
+    class Cancelled(Found):
+        async def process(self, frame, regions, call):
+            if frame.seq == 0:
+                raise asyncio.CancelledError
+            return await super().process(frame, regions, call)
+
+    subject = executor(Cancelled())
+    first, second = [await asyncio.wait_for(submit(subject, header(seq)), 5) for seq in range(2)]
+    assert (first.outcome, first.cause) == ("failed", "detect: RuntimeError: process has been cancelled from within")
+    assert second.outcome == "analysed"
 
 
 async def test_a_frame_that_cannot_be_loaded_raises_and_its_neighbours_go_on():

@@ -123,8 +123,13 @@ def test_a_class_without_the_methods_of_an_operator_is_refused(
         checked("  - {name: half, task: half}\n", tmp_path, {"half": type("Half", (), methods)})
 
 
+def test_an_instance_in_the_place_of_a_class_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"odd: is a Brightness: give a class"):
+        kinds(OwnNode, "task", ["odd"], NODE_TYPES, {"odd": Brightness("odd")})  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize(
-    "said", [[], ["bright"], [(None, 0.5)], [("bright", 0.5), ("dark", 0.5)], [("a", math.nan)], "ab"]
+    "said", [None, [], ["bright"], [(None, 0.5)], [("bright", 0.5), ("dark", 0.5)], [("a", math.nan)], "ab"]
 )
 async def test_a_look_that_is_no_word_for_each_picture_is_told(said: Any) -> None:
     class Odd(OwnRecogniser):
