@@ -13,6 +13,7 @@ from pipelines.observe.forward.sinks_file import load_sinks
 from pipelines.observe.web.listen import Listen
 from pipelines.process.terminal import say
 from pipelines.run.given import given
+from pipelines.run.overwriting import keep_apart
 from pipelines.settings import hwaccel
 from serving.errors import BadInput
 
@@ -61,6 +62,8 @@ def command(
         wanted = found.wanted
         if found.notice:
             say(found.notice, err=True)
+        written = {"--out": out, "--events": events, "--annotate": annotate, "--report": report}
+        keep_apart(found.file, wanted.query.streams, written)
         sinks = None if forward is None else load_sinks(forward)
         recording = None if record is None else record(found.file, wanted)
     from pipelines.process.heap import few_arenas

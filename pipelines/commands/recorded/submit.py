@@ -16,6 +16,7 @@ from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.yaml_file import read_yaml
 from pipelines.run.jobs.chunks import AT_ONCE, recordings
+from pipelines.run.overwriting import keep_apart
 from pipelines.settings import broker_settings, hwaccel
 from serving.errors import BadInput, SourceError
 
@@ -85,6 +86,7 @@ def command(
         topics = wanted.query.publish.topics.with_prefix(prefix)
         _submit(_jobs_at(broker, broker_timeout_s, topics), query, wanted, out, archive)
         return
+    keep_apart(query, wanted.query.streams, {"--out": out})
     from pipelines.process.heap import few_arenas
     from pipelines.run.jobs.local import LocalJob, run_job  # the engines, which a wrong query need not wait for
 

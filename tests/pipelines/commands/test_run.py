@@ -133,3 +133,43 @@ def test_a_clip_and_a_source_are_one_too_many(tmp_path: Path) -> None:
     write_clip(tmp_path / "clip.mp4")
     with pytest.raises(BadInput, match=r"clip\.mp4 is no query: give it alone, or a query with --source"):
         run("clip.mp4", "--source", "clip.mp4")
+
+
+MOTION = "version: 1\nname: q\nslo_ms: 500\nnodes: [{name: detect, task: detect, model: motion}]\n"
+
+
+@pytest.mark.parametrize("option", ["--out", "--events", "--annotate", "--report"])
+@pytest.mark.parametrize("over", ["clip.mp4", "query.yaml", "link.mp4"])
+def test_nothing_is_written_over_what_is_read(option: str, over: str, tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    (tmp_path / "link.mp4").hardlink_to(tmp_path / "clip.mp4")
+    query = write(tmp_path / "query.yaml", MOTION + "streams: [{uri: clip.mp4}]\n")
+    before = (tmp_path / over).read_bytes()
+    with pytest.raises(BadInput, match=rf"{option} \S*{over}: would be written over the \w+"):
+        run(query, option, over)
+    assert (tmp_path / over).read_bytes() == before
+
+
+def test_a_job_is_not_written_over_its_recording(tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    said = [
+        "submit",
+        str(write(tmp_path / "query.yaml", MOTION)),
+        "--source",
+        "clip.mp4",
+        "--out",
+        "./clip.mp4",
+        "--anew",
+    ]
+    found = CliRunner().invoke(sluice, said)
+    assert (
+        str(found.exception) == "--out clip.mp4: would be written over the source of stream clip: choose another place"
+    )
+    assert (tmp_path / "clip.mp4").stat().st_size > 0
+
+
+def test_what_is_written_has_a_place_of_its_own(tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    with pytest.raises(BadInput, match=r"--events ./all.jsonl: would be written over what --out writes"):
+        run("clip.mp4", "--out", "all.jsonl", "--events", "./all.jsonl")
+    run("clip.mp4", "--limit", 1, "--out", "/dev/null", "--events", "/dev/null")

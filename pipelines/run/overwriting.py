@@ -1,0 +1,32 @@
+"""Nothing is written over what a run reads, or over another thing that it writes."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from operators.publish.jsonl import STDOUT
+from pipelines.query.query_file import StreamSpec
+from serving.errors import BadInput
+
+
+def keep_apart(query: Path, streams: Sequence[StreamSpec], written: Mapping[str, str | Path | None]) -> None:
+    """Raise ``BadInput`` where an option names a file or folder that is read, or that another option names."""
+    known = {_place(each.uri.path): f"the source of stream {each.id}" for each in streams if each.uri.kind == "path"}
+    known[_place(query)] = "the query"
+    for option, path in written.items():
+        if path is None or str(path) == STDOUT or (place := _place(Path(path))) is None:
+            continue
+        if place in known:
+            raise BadInput(f"{option} {path}: would be written over {known[place]}: choose another place")
+        known[place] = f"what {option} writes"
+
+
+def _place(path: Path) -> object:
+    """The same for one file or folder under all of its names; None for what is neither, such as a device."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) else None
