@@ -50,8 +50,9 @@ def dotted(path: KeyPath) -> str:
 def choices(word: object, known: Iterable[str]) -> str:
     """``; did you mean 'x'? allowed: x, y``: the near miss, if there is one, and what is allowed."""
     names = list(dict.fromkeys(known))
-    close = get_close_matches(str(word), names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    by_small = {name.lower(): name for name in names}
+    close = [by_small[each] for each in get_close_matches(str(word).lower(), by_small, n=1)]
+    hint = f"did you mean {close[0]!r}? " if close and close[0] != word else ""
     more = f", … ({len(names)} in all)" if len(names) > SHOWN else ""
     return f"; {hint}allowed: {', '.join(names[:SHOWN]) or 'none'}{more}"
 
@@ -90,11 +91,14 @@ def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:
             return Problem((*path, key), given or f"is missing; allowed: {', '.join(known)}")
         case "literal_error":
             known = [_as_written(choice) for choice in context["expected"].replace(" or ", ", ").split(", ")]
-            return Problem(path, f"is {_shown(value)}{choices(value, known)}")
+            quoted = " in quotes" if value in known else ""
+            return Problem(path, f"is {_shown(value)}{quoted}{choices(value, known)}")
         case "string_pattern_mismatch" if (words := pattern_words(context["pattern"])) is not None:
             return Problem(path, f"{_shown(value)} {words}")
         case "value_error":
             return Problem(path, str(context["error"]))
+        case _ if value is None:
+            return Problem(path, "has no value")
         case kind:
             return Problem(path, _WORDS.get(kind) or f"{_shown(value)} {_lower(item['msg'])}".strip())
 
@@ -124,7 +128,7 @@ def _as_written(choice: str) -> str:
 
 def _lower(message: str) -> str:
     """Pydantic's "Input should be …" as the end of a sentence."""
-    return re.sub(r"^(Input|String|Tuple) ", "", message)
+    return re.sub(r"^(Input|String|Tuple) |(?<= )valid | after validation|, unable to parse .*", "", message)
 
 
 def _path(item: ErrorDetails, data: Any) -> KeyPath:

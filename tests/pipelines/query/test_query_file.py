@@ -128,7 +128,7 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
     assert found == [
         ":1: version: is 2; allowed: 1",
         ":2: name: 'Vehicles' should be 1 to 50 small letters, digits or '-'",
-        ":3: slo_ms: 'fast' should be a valid number, unable to parse string as a number",
+        ":3: slo_ms: 'fast' should be a number",
         ":4: acuracy: unknown key; did you mean 'accuracy'? allowed: version, name, slo_ms, priority, "
         "accuracy, variants, learning, streams, backends, nodes, masks, zones, lines, publish",
         ":6: streams[0].id: 'a b' should be 1 to 100 letters, digits, '.', '_' or '-'",
@@ -172,6 +172,10 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ("version: 1\nslo_ms: " + "1:" * 3000 + "1", ":2: is not valid YAML: a number without end"),
         ("slo_ms: " + "9" * 5000 + ".0", ":1: is not valid YAML: a number without end"),
         ("nodes: [{name: [], task: track}]", ":1: nodes[0].name: should be text"),
+        ("slo_ms:", ":1: slo_ms: has no value"),
+        ("version: '1'", ":1: version: is '1' in quotes; allowed: 1"),
+        ("Version: 1", ":1: Version: unknown key; did you mean 'version'? allowed: version,"),
+        ("nodes: [" + "{name: a, task: detect, model: motion}, " * 101 + "]", ":1: nodes: should have at most 100 items, not 101"),
         ("nodes: [{name: {a: 1}, task: track}]", ":1: nodes[0].name: should be text"),
     ],
 )
