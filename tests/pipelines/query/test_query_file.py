@@ -175,7 +175,10 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ("slo_ms:", ":1: slo_ms: has no value"),
         ("version: '1'", ":1: version: is '1' in quotes; allowed: 1"),
         ("Version: 1", ":1: Version: unknown key; did you mean 'version'? allowed: version,"),
-        ("nodes: [" + "{name: a, task: detect, model: motion}, " * 101 + "]", ":1: nodes: should have at most 100 items, not 101"),
+        (
+            "nodes: [" + "{name: a, task: detect, model: motion}, " * 101 + "]",
+            ":1: nodes: should have at most 100 items, not 101",
+        ),
         ("nodes: [{name: {a: 1}, task: track}]", ":1: nodes[0].name: should be text"),
     ],
 )
