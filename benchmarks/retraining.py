@@ -24,11 +24,10 @@ import numpy as np
 from benchmarks.exit_parts.taps import through
 from benchmarks.harness import Outcome, interleaved, run
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
-from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.job import CHILD, NAME, ExitsJob
 from cache_adapt.learned.pooled import ShownLooks
-from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from cache_adapt.learned.vocabulary import Vocabulary
@@ -63,7 +62,7 @@ class Window:
     @property
     def job(self) -> bytes:
         """That of fitting exits, encoded."""
-        samples = self.spec.layout.packed(self.rows.taps, self.rows.shares, self.rows.weights)
+        samples = self.spec.layout.packed(self.rows)
         return msgspec.json.encode(
             ExitsJob.of(self.card.name, self.card.identity, self.spec, samples, self.rows.words.astype(np.int32))
         )
@@ -111,7 +110,8 @@ def _sampled(entry: Entry, vocabulary: Vocabulary, count: int) -> tuple[ExitsSpe
         entry.card.name, model, [cut.tensor for cut in spec.cuts], batch(entry.card.input, list(crops))[0]
     )
     shares = probabilities(entry.card, scores)
-    return spec, ExitRows(taps, shares, vocabulary.of(shares), np.ones(count, np.float32))
+    folds = np.arange(count) % FOLDS
+    return spec, ExitRows(taps, shares, vocabulary.of(shares), np.ones(count, np.float32), folds)
 
 
 def fit_s(runner: asyncio.Runner, trainer: JobRunner, job: bytes) -> float:
@@ -120,20 +120,14 @@ def fit_s(runner: asyncio.Runner, trainer: JobRunner, job: bytes) -> float:
 
 
 def tuning_s(window: Window) -> float:
-    """Processor seconds of this thread for a tuning, of exits that were fitted to half of the samples."""
-    half = len(window.rows) // 2
-    artefact = _fitted(window, half)
+    """Processor seconds of this thread for a tuning, each sample by exits that have not seen it."""
+    artefact = msgspec.json.decode(window.job, type=ExitsJob).done()
     shown = ShownLooks.of([str(row) for row in range(len(window.rows))])
-    heard = Heard.of(HeardLooks.of(artefact.exits, window.rows, shown), window.spec.vocabulary, None)
+    heard = Heard.of(HeardLooks.unseen(artefact, window.rows, shown), window.spec.vocabulary, None)
     costs = ExitCosts.of([cut.share for cut in window.spec.cuts], 1.0, 0.01, 0.01)
     began_s = time.thread_time()
     tuned(heard, costs, AGREEMENT)
     return time.thread_time() - began_s
-
-
-def _fitted(window: Window, count: int) -> ExitArtefact:
-    some = Window(FIT, window.card, window.spec, window.rows.of(slice(count)))
-    return msgspec.json.decode(some.job, type=ExitsJob).done()
 
 
 def row(case: Window, seconds: Sequence[float]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from benchmarks.caches_parts.predictor import Predictor
 from benchmarks.caches_parts.selector import Selector
 from benchmarks.caches_parts.training import Lessons, train_predictor, train_selector
 from benchmarks.composition_parts.problem import Cache, CompositionProblem
-from cache_adapt.learned.fit import soft_map
+from cache_adapt.learned.fit import commonest, soft_map
 
 BUDGETS = (1.0, 0.5, 0.25)
 """Parts of what may be answered wrongly that one cache may use up by itself; composition chooses."""
@@ -132,7 +132,7 @@ def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, w
 
 def _exit(tensor: str, lessons: Lessons, predictor: Predictor, selector: Selector | None) -> CacheExit:
     weights = np.ones(len(lessons.words), np.float32)
-    soft = soft_map(lessons.features.astype(np.float32), lessons.shares, weights)
+    soft = soft_map(lessons.features.astype(np.float32), lessons.shares, weights, commonest(weights @ lessons.shares))
     return CacheExit.of(tensor, lessons.vocabulary, lessons.seen, predictor, soft, selector)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from cache_adapt.learned.learned_exit import Layer, LearnedExit, SoftMap
+from cache_adapt.learned.rows import FOLDS
 from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
 from learning.features import as_features
 from serving.common.untrusted import decode
@@ -83,6 +84,8 @@ class ArtefactCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The aim of the thresholds; 0: they are not tuned."""
     of: Literal["inputs", "answers"] = "answers"
     """Among what at most 1 − ``agreement`` is wrong."""
+    folds: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """The folds of samples that have exits which have not seen them: all, or none."""
     speedup: Annotated[float, msgspec.Meta(ge=0)] = 1.0
     """Expected, in latency of one input, as it was measured where the thresholds were tuned."""
 
@@ -92,6 +95,8 @@ class ArtefactCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("the words of an exit must be the recogniser's, ascending")
         if len({each.tensor for each in self.exits}) < len(self.exits):
             raise ValueError("two exits are at the same cut")
+        if self.folds not in (0, FOLDS):
+            raise ValueError(f"there are {FOLDS} folds, or none")
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,12 @@ class ExitArtefact:
     card: ArtefactCard
     exits: tuple[LearnedExit, ...]
     """In the order of the network."""
+    folds: tuple[tuple[LearnedExit, ...], ...] = ()
+    """By fold: exits at the same cuts that were trained on all samples but those of the fold."""
+
+    def unseen(self, fold: int) -> tuple[LearnedExit, ...]:
+        """Exits that have seen no sample of a fold; those that are used where there are no others."""
+        return self.folds[fold] if self.folds else self.exits
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -109,10 +120,11 @@ class ExitArtefact:
     def to_bytes(self) -> bytes:
         """Encode as safetensors, weights in float16, clipped to what that holds; biases stay as they are."""
         tensors: Tensors = {"card": np.frombuffer(msgspec.json.encode(self.card), np.uint8)}
-        for number, each in enumerate(self.exits):
-            for name, (weights, bias) in _layers(each).items():
-                tensors[f"{number}.{name}.weights"] = np.ascontiguousarray(as_features(weights))
-                tensors[f"{number}.{name}.bias"] = np.ascontiguousarray(bias, np.float32)
+        for prefix, exits in zip(_prefixes(self.card), (self.exits, *self.folds), strict=True):
+            for number, each in enumerate(exits):
+                for name, (weights, bias) in _layers(each).items():
+                    tensors[f"{prefix}{number}.{name}.weights"] = np.ascontiguousarray(as_features(weights))
+                    tensors[f"{prefix}{number}.{name}.bias"] = np.ascontiguousarray(bias, np.float32)
         data: bytes = save(tensors)
         return data
 
@@ -126,20 +138,34 @@ class ExitArtefact:
             card = decode(tensors.pop("card", NO_CARD).tobytes(), ArtefactCard)
         except Malformed as error:
             raise ModelError(f"{DAMAGED}: their card: {error}") from None
-        shapes = [_shapes(each) for each in card.exits]
-        wanted = {f"{number}.{name}" for number, parts in enumerate(shapes) for name in parts}
-        if set(tensors) != wanted:
+        prefixes, parts = _prefixes(card), [_shapes(each) for each in card.exits]
+        shapes = {
+            f"{prefix}{number}.{name}": shape
+            for prefix in prefixes
+            for number, part in enumerate(parts)
+            for name, shape in part.items()
+        }
+        if set(tensors) != set(shapes):
             raise ModelError(f"{DAMAGED}: they have {names(tensors)}")
-        for number, parts in enumerate(shapes):
-            for name, shape in parts.items():
-                _check(f"{number}.{name}", tensors[f"{number}.{name}"], shape)
-        return cls(card, tuple(_exit(f"{n}.", each, card.vocabulary, tensors) for n, each in enumerate(card.exits)))
+        for name, shape in shapes.items():
+            _check(name, tensors[name], shape)
+        exits, *folds = (
+            tuple(_exit(f"{prefix}{n}.", each, card.vocabulary, tensors) for n, each in enumerate(card.exits))
+            for prefix in prefixes
+        )
+        return cls(card, exits, tuple(folds))
 
     def tuned(self, thresholds: Sequence[float], hit_rates: Sequence[float], agreement: float) -> ExitArtefact:
-        """The same exits with thresholds for this agreement among their answers."""
+        """The same exits, without those of folds, with thresholds for this agreement among their answers."""
         exits = tuple(each.at(threshold) for each, threshold in zip(self.exits, thresholds, strict=True))
         cards = tuple(ExitCard.of(each, rate) for each, rate in zip(exits, hit_rates, strict=True))
-        return ExitArtefact(msgspec.structs.replace(self.card, exits=cards, agreement=agreement, of="answers"), exits)
+        card = msgspec.structs.replace(self.card, exits=cards, agreement=agreement, of="answers", folds=0)
+        return ExitArtefact(card, exits)
+
+
+def _prefixes(card: ArtefactCard) -> list[str]:
+    """Those of the names of tensors: of the exits that are used, and of those of each fold."""
+    return ["", *(f"fold{fold}." for fold in range(card.folds))]
 
 
 def _layers(known: LearnedExit) -> dict[str, Layer]:

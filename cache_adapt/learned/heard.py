@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
 from cache_adapt.learned.rows import ExitRows
@@ -88,6 +89,18 @@ class HeardLooks(NamedTuple):
         pooled = SaidLooks(np.stack([each.labels for each in looks]), np.stack([each.certainties for each in looks]))
         errors, said = np.stack([each.errors for each in found]), np.stack([each.words for each in found])
         return cls(errors, said, rows.words, pooled, shown)
+
+    @classmethod
+    def unseen(
+        cls, artefact: ExitArtefact, rows: ExitRows, shown: ShownLooks, rule: PoolRule | None = None
+    ) -> HeardLooks:
+        """Ask about each of the rows, which are in folds, the exits that have not seen its fold: in another order."""
+        assert rows.folds is not None
+        parts = []
+        for fold in np.unique(rows.folds).tolist():
+            mine = np.flatnonzero(rows.folds == fold)
+            parts.append(cls.of(artefact.unseen(fold), rows.of(mine), shown.at(mine), rule))
+        return cls.joined(parts)
 
     def at(self, rows: slice) -> HeardLooks:
         """Some of the looks."""

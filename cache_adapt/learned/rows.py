@@ -1,8 +1,9 @@
 """Samples of taps: what exits learn from, and what their thresholds are tuned on. Pure.
 
 A sample is one row of float16: the taps of all cuts, one after the other, then the end's probability of each label,
-then its weight. It is 1, or 1/ε for a row that only an audit has shown: such rows stand for all that exits answered.
-The number that goes with a sample is that of the end's word.
+then its weight and its fold. The weight is 1, or 1/ε for a row that only an audit has shown: such rows stand for all
+that exits answered. All looks at an object are in one fold: exits that have not seen a fold are judged on it. The
+number that goes with a sample is that of the end's word.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from learning.features import Features, as_features
 from serving.errors import ModelError
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-2, 1e4
+FOLDS = 3
+"""With two, exits that are judged have seen half of the samples; more take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,20 @@ class ExitRows:
     """N: the end's words."""
     weights: NDArray[np.float32]
     """N: how many inputs each stands for."""
+    folds: NDArray[np.intp] | None = None
+    """N: the fold of each, 0…``FOLDS`` − 1; None: they are in none."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     @classmethod
     def joined(cls, rows: Sequence[ExitRows]) -> ExitRows:
-        """One after the other; there are some."""
+        """One after the other; there are some, all in folds or none."""
         taps = [np.concatenate(each) for each in zip(*(few.taps for few in rows), strict=True)]
         parts = zip(*((few.shares, few.words, few.weights) for few in rows), strict=True)
-        return cls(taps, *(np.concatenate(each) for each in parts))
+        shares, words, weights = (np.concatenate(each) for each in parts)
+        folds = [few.folds for few in rows if few.folds is not None]
+        return cls(taps, shares, words, weights, np.concatenate(folds) if folds else None)
 
     def newest(self, most: int) -> ExitRows:
         """The last so many."""
@@ -50,8 +57,13 @@ class ExitRows:
 
     def of(self, rows: slice | NDArray[np.bool_] | NDArray[np.intp]) -> ExitRows:
         """Some of them."""
-        taps = [tap[rows] for tap in self.taps]
-        return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows])
+        taps, folds = [tap[rows] for tap in self.taps], None if self.folds is None else self.folds[rows]
+        return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows], folds)
+
+    def outside(self, fold: int) -> ExitRows:
+        """Those that are not in a fold."""
+        assert self.folds is not None
+        return self.of(np.flatnonzero(self.folds != fold))
 
     def at(self, cuts: Sequence[int]) -> ExitRows:
         """The same with the taps of some cuts, by their places."""
@@ -62,10 +74,10 @@ class ExitRows:
 class RowLayout:
     """The order of the numbers in a sample.
 
-    >>> layout = RowLayout(cuts=(2, 1), labels=2)
-    >>> row = layout.packed([np.ones((1, 2)), np.zeros((1, 1))], np.array([[0.75, 0.25]]), np.array([20.0]))
-    >>> row.tolist()
-    [[1.0, 1.0, 0.0, 0.75, 0.25, 20.0]]
+    >>> layout, shares = RowLayout(cuts=(2, 1), labels=2), np.array([[0.75, 0.25]])
+    >>> taps = [np.ones((1, 2)), np.zeros((1, 1))]
+    >>> layout.packed(ExitRows(taps, shares, np.array([0]), np.array([20.0]), np.array([2]))).tolist()
+    [[1.0, 1.0, 0.0, 0.75, 0.25, 20.0, 2.0]]
     """
 
     cuts: tuple[int, ...]
@@ -76,11 +88,12 @@ class RowLayout:
     @property
     def dims(self) -> int:
         """How many numbers a sample is."""
-        return sum(self.cuts) + self.labels + 1
+        return sum(self.cuts) + self.labels + 2
 
-    def packed(self, taps: Sequence[Values], shares: Shares, weights: NDArray[np.floating]) -> Features:
-        """N samples (N × ``dims``) from N × values by cut, N × L and N."""
-        return as_features(np.concatenate([*taps, shares, weights[:, None]], axis=1))
+    def packed(self, rows: ExitRows) -> Features:
+        """N × ``dims``; the rows are in folds."""
+        assert rows.folds is not None
+        return as_features(np.concatenate([*rows.taps, rows.shares, rows.weights[:, None], rows.folds[:, None]], axis=1))
 
     def unpacked(self, rows: NDArray[np.floating], words: NDArray[np.integer]) -> ExitRows:
         """The parts of N samples, of any origin; ModelError where they are none of this layout."""
@@ -90,6 +103,6 @@ class RowLayout:
             raise ModelError(f"samples say other words than the {self.labels + 1} of this recogniser")
         if not np.isfinite(rows).all():
             raise ModelError("samples hold values that are no numbers")
-        *taps, shares, weights = np.split(rows.astype(np.float32), np.cumsum((*self.cuts, self.labels)), axis=1)
-        bounded = np.clip(weights[:, 0], LEAST_WEIGHT, MOST_WEIGHT)
-        return ExitRows(taps, np.clip(shares, 0, 1), words.astype(np.intp), bounded)
+        *taps, shares, others = np.split(rows.astype(np.float32), np.cumsum((*self.cuts, self.labels)), axis=1)
+        weights, folds = np.clip(others[:, 0], LEAST_WEIGHT, MOST_WEIGHT), np.clip(others[:, 1], 0, FOLDS - 1)
+        return ExitRows(taps, np.clip(shares, 0, 1), words.astype(np.intp), weights, folds.astype(np.intp))

@@ -20,7 +20,7 @@ from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.kind import EXITS
-from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
 from pipelines.assembly.node_words import NodeWords
@@ -84,7 +84,7 @@ class Place:
     async def wished(self, target: Target, *processes: Sluice, samples: bool = True) -> Update:
         """What a worker gets that sends samples and wants this."""
         known = seen()
-        packed = spec().layout.packed(known.taps, known.shares, known.weights)
+        packed = spec().layout.packed(known)
         async with linked("street", self.settings, self.topics, 30) as link:
             if samples:
                 link.offer(self.subject, "gate", known.words.tolist(), packed)
@@ -107,7 +107,7 @@ def seen() -> ExitRows:
     shares = np.full((RECENT, WORDS.vocabulary.labels), 0.01, np.float32)
     shares[np.arange(RECENT), labels] = 0.9
     taps = [(4 * np.eye(16)[labels] + rng.normal(0, 0.3, (RECENT, 16))).astype(np.float32) for _ in CUTS]
-    return ExitRows(taps, shares, WORDS.vocabulary.of(shares), np.ones(RECENT, np.float32))
+    return ExitRows(taps, shares, WORDS.vocabulary.of(shares), np.ones(RECENT, np.float32), np.arange(RECENT) % FOLDS)
 
 
 def trained_on() -> int:

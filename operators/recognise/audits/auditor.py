@@ -31,8 +31,6 @@ from serving.common.tensors import Image
 if TYPE_CHECKING:
     from cache_adapt.learned.pooled import ShownLooks
 
-TAUGHT = 0.5
-"""Share of the objects that teach exits; thresholds are tuned on looks at the others."""
 BLOCK_S = 20.0
 """An object without a track is seen again within so many seconds, if at all: those of one such time go together."""
 
@@ -78,11 +76,12 @@ class Auditor:
         """The objects of looks."""
         return shown(frame, regions, self._objects)
 
-    def teaches(self, frame: Frame, regions: Sequence[Region]) -> NDArray[np.bool_]:
-        """N: whether each object teaches exits: by a coin, the same for all looks at it."""
+    def parts(self, frame: Frame, regions: Sequence[Region], count: int) -> NDArray[np.intp]:
+        """N: the part, 0…``count`` − 1, in which each object is: by a coin, the same for all looks at it."""
         block = f"at {int(frame.media_time_s // BLOCK_S)}"
         who = [block if each.track_id is None else each.track_id for each in regions]
-        return np.array([coin(self._node, "teaches", frame.stream, frame.run, each) < TAUGHT for each in who], np.bool_)
+        coins = [coin(self._node, "part", frame.stream, frame.run, each) for each in who]
+        return np.array([int(count * each) for each in coins], np.intp)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.

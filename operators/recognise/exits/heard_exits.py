@@ -1,4 +1,4 @@
-"""Exits as they come from their maker, tuned on looks that they have not learnt from: of one stream, or of all."""
+"""Exits as they come from their maker, tuned on looks of folds that they have not seen: of one stream, or of all."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ExitsRequest:
     rule: PoolRule | None = None
     """How the looks of the node are pooled; None: each is answered by itself."""
     teaches: bool = True
-    """Whether looks are offered as samples; else exits are there already, and are tuned on all looks."""
+    """Whether looks are offered as samples; else exits are there already."""
 
     def spec(self, cuts: Sequence[ExitCut]) -> ExitsSpec:
         """Exits at these cuts."""
@@ -158,12 +158,13 @@ class HeardExits:
                 self.found = as_learnt(first, self._spec)
 
     def heard(self, looks: TappedLooks) -> None:
-        """Take looks that ran on: as samples for the maker, or to tune exits on."""
+        """Take looks that ran on: as samples for the maker, and to tune exits on."""
         self.asks = True
         request = self.request
         if request.teaches:
-            self._offer(looks.of(looks.teaches))
-        held = looks.of(looks.whole & ~looks.teaches if request.teaches else looks.whole)
+            samples = self._spec.layout.packed(looks.rows)
+            request.elsewhere.offer(request.subject, looks.stream, looks.rows.words.tolist(), samples)
+        held = looks.of(looks.whole)
         if len(held):
             request.held.add(request.subject, held)
             self._held += len(held)
@@ -239,12 +240,6 @@ class HeardExits:
             return
         self.artefact, self.data = artefact, artefact.to_bytes()
         self._held_before, self._due, self.found = self._held, FIRST_TUNING, None
-
-    def _offer(self, looks: TappedLooks) -> None:
-        if len(looks):
-            rows = looks.rows
-            samples = self._spec.layout.packed(rows.taps, rows.shares, rows.weights)
-            self.request.elsewhere.offer(self.request.subject, looks.stream, rows.words.tolist(), samples)
 
     async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None]) -> None:
         took = ThreadTime()

@@ -1,7 +1,7 @@
-"""Looks at objects that teach exits nothing: thresholds are tuned on them, within a number of looks and of bytes. Pure.
+"""Looks on which thresholds of exits are tuned, within a number of looks and of bytes. Pure.
 
-A coin for each object says whether it teaches or is held. So exits that are new can be tuned at once, on looks which
-they have not learnt from, and those in use go on answering meanwhile.
+They are held so that exits that are new can be tuned at once, while those in use go on answering. A look may have
+taught exits: it is judged by those that have not seen its fold.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.adaptation.window import OVERHEAD_BYTES, TRIMMED, fair_level
@@ -35,28 +36,32 @@ class HeldLooks(NamedTuple):
     """By cut, N × values."""
     shares: Shares
     words: WordNumbers
+    folds: NDArray[np.intp]
     shown: ShownLooks
 
     @classmethod
     def of(cls, looks: TappedLooks) -> HeldLooks:
-        return cls([as_features(tap) for tap in looks.rows.taps], looks.rows.shares, looks.rows.words, looks.shown)
+        rows = looks.rows
+        assert rows.folds is not None
+        return cls([as_features(tap) for tap in rows.taps], rows.shares, rows.words, rows.folds, looks.shown)
 
     @classmethod
     def joined(cls, looks: Sequence[HeldLooks]) -> HeldLooks:
         """One after the other; there are some."""
         taps = [np.concatenate(each) for each in zip(*(few.taps for few in looks), strict=True)]
-        shares, words = (np.concatenate(each) for each in zip(*(few[1:3] for few in looks), strict=True))
-        return cls(taps, shares, words, ShownLooks.joined([few.shown for few in looks]))
+        shares, words, folds = (np.concatenate(each) for each in zip(*(few[1:4] for few in looks), strict=True))
+        return cls(taps, shares, words, folds, ShownLooks.joined([few.shown for few in looks]))
 
     def newest(self, most: int) -> HeldLooks:
         """The last so many."""
         last = slice(max(len(self.words) - most, 0), None)
-        return HeldLooks([tap[last] for tap in self.taps], self.shares[last], self.words[last], self.shown.at(last))
+        taps, shown = [tap[last] for tap in self.taps], self.shown.at(last)
+        return HeldLooks(taps, self.shares[last], self.words[last], self.folds[last], shown)
 
     def rows(self, cuts: Sequence[int]) -> ExitRows:
         """Samples of them at some cuts, by their places."""
         taps = [self.taps[cut].astype(np.float32) for cut in cuts]
-        return ExitRows(taps, self.shares, self.words, np.ones(len(self.words), np.float32))
+        return ExitRows(taps, self.shares, self.words, np.ones(len(self.words), np.float32), self.folds)
 
     @property
     def size_bytes(self) -> int:

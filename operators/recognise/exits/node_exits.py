@@ -15,7 +15,7 @@ from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook
-from operators.recognise.audits.auditor import TAUGHT, Auditor
+from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
@@ -254,19 +254,18 @@ class NodeExits:
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
-        """As a sample, a look that exits would have answered is there for all that were not drawn, or are held."""
-        from cache_adapt.learned.rows import ExitRows  # with what exits are made of: not before they are wanted
+        """As a sample, a look that exits would have answered is there for all that were not drawn."""
+        from cache_adapt.learned.rows import FOLDS, ExitRows  # with what exits are made of: not before they are wanted
 
         weights = np.ones(len(ended.rows), np.float32)
         if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
-            weights[sure] = 1 / (TAUGHT * stream.audits.of(plan.acting[0].key).rate)
+            weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
         words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
         shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
-        rows = ExitRows(taps, shares, words, weights)
-        whole, shown = plan.drawn[ended.rows], self._auditor.shown(ended.frame, ended.regions)
-        teaches = ~whole | self._auditor.teaches(ended.frame, ended.regions)
-        return TappedLooks(stream.name, ended.frame.media_time_s, rows, whole, teaches, shown)
+        folds = self._auditor.parts(ended.frame, ended.regions, FOLDS)
+        rows, shown = ExitRows(taps, shares, words, weights, folds), self._auditor.shown(ended.frame, ended.regions)
+        return TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
 
 
 @dataclass(frozen=True)

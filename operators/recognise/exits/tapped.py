@@ -22,11 +22,9 @@ class TappedLooks:
     media_time_s: float
     """That of the newest."""
     rows: ExitRows
-    """A weight is of so many looks each is a fair sample."""
+    """In folds. A weight is of so many looks each is a fair sample."""
     whole: NDArray[np.bool_]
     """N: whether all looks at the object run on. Such objects are a fair sample of all, and nothing is missing."""
-    teaches: NDArray[np.bool_]
-    """N: whether the object teaches exits; thresholds are tuned on others."""
     shown: ShownLooks
 
     def __len__(self) -> int:
@@ -35,7 +33,7 @@ class TappedLooks:
     def of(self, which: NDArray[np.bool_]) -> TappedLooks:
         """Some of them."""
         rows, shown = self.rows.of(which), self.shown.at(np.flatnonzero(which))
-        return replace(self, rows=rows, whole=self.whole[which], teaches=self.teaches[which], shown=shown)
+        return replace(self, rows=rows, whole=self.whole[which], shown=shown)
 
 
 def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
@@ -44,5 +42,4 @@ def joined(looks: Sequence[TappedLooks]) -> TappedLooks:
         return looks[0]
     first, last = looks[0], looks[-1]
     rows, shown = first.rows.joined([few.rows for few in looks]), first.shown.joined([few.shown for few in looks])
-    whole, teaches = (np.concatenate(each) for each in zip(*((few.whole, few.teaches) for few in looks), strict=True))
-    return TappedLooks(first.stream, last.media_time_s, rows, whole, teaches, shown)
+    return TappedLooks(first.stream, last.media_time_s, rows, np.concatenate([few.whole for few in looks]), shown)

@@ -100,11 +100,10 @@ def chosen_on(
     seconds: LookSeconds,
     rule: PoolRule | None = None,
 ) -> ExitChoice | None:
-    """The same by looks that are held, at the cuts of ``spec``."""
+    """The same by looks that are held, at the cuts of ``spec``: each by exits that have not seen its fold."""
     places = {cut.tensor: place for place, cut in enumerate(spec.cuts)}
     rows = held.rows([places[each.tensor] for each in artefact.exits])
-    looks = HeardLooks.of(artefact.exits, rows, held.shown, rule)
-    return chosen(artefact, looks, spec, words, seconds, rule)
+    return chosen(artefact, HeardLooks.unseen(artefact, rows, held.shown, rule), spec, words, seconds, rule)
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

@@ -182,7 +182,8 @@ def test_what_is_no_number_is_never_sure_whatever_the_selector_says():
     sure = Selector(layers, (np.zeros((HIDDEN, 1), np.float32), np.full(1, 50, np.float32)))
     broken = known.features[:2].astype(np.float32)
     broken[1, 4] = np.nan
-    soft = soft_map(known.features.astype(np.float32), known.shares, np.ones(len(known.words), np.float32))
+    weights, labels = np.ones(len(known.words), np.float32), tuple(range(known.shares.shape[1]))
+    soft = soft_map(known.features.astype(np.float32), known.shares, weights, labels)
     for selector in (None, sure):
         made = CacheExit.of("layer1", known.vocabulary, known.seen, predictor, soft, selector)
         assert made.at(1.1).look(broken).hit.tolist() == [True, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.heard import HeardLooks
 from cache_adapt.learned.pooled import ShownLooks
-from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.tensors import softmax
@@ -32,6 +33,11 @@ def samples(count: int = 600, seed: int = 0, noises: Sequence[float] = NOISES, m
     clear = shares @ centres
     taps = [(clear + rng.normal(0, noise / 3, clear.shape)).astype(np.float32) for noise in noises]
     return ExitRows(taps, shares, WORDS.of(shares), np.ones(count, np.float32))
+
+
+def in_folds(rows: ExitRows) -> ExitRows:
+    """Each in the fold after that of the one before."""
+    return replace(rows, folds=np.arange(len(rows)) % FOLDS)
 
 
 def listened(artefact: ExitArtefact, rows: ExitRows, objects: Sequence[str] | None = None) -> HeardLooks:

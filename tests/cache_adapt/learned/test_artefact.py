@@ -10,8 +10,10 @@ import pytest
 from safetensors.numpy import load, save
 
 from cache_adapt.learned.artefact import MOST_BYTES, MOST_EXITS, ExitArtefact
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.rows import FOLDS
 from serving.errors import ModelError
-from tests.cache_adapt.learned.taught import exits, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, exits, in_folds, samples
 from tests.serving.tensor_files import ODD
 
 ARTEFACT = exits(200).tuned((0.25, 0.125), (0.2, 0.3), 0.9)
@@ -27,6 +29,16 @@ def test_a_round_trip_changes_no_word():
         np.testing.assert_array_equal(one.words(tap).words, other.words(tap).words)
         np.testing.assert_allclose(one.words(tap).errors, other.words(tap).errors, atol=0.02)
         assert other.layer[0].dtype == np.float32
+
+
+def test_exits_of_folds_come_back_with_the_others():
+    made, rows = fit("vehicle", SHA, SPEC, in_folds(samples(200))), samples(50, seed=1)
+    again = ExitArtefact.from_bytes(made.to_bytes())
+    assert again.card == made.card
+    for fold in range(FOLDS):
+        for one, other, tap in zip(made.unseen(fold), again.unseen(fold), rows.taps, strict=True):
+            np.testing.assert_allclose(one.words(tap).errors, other.words(tap).errors, atol=0.02)
+    assert made.tuned((0.1, 0.1), (0.2, 0.2), 0.9).folds == (), "their thresholds are not tuned any more"
 
 
 def changed(**fields: object) -> bytes:
@@ -49,6 +61,9 @@ def changed(**fields: object) -> bytes:
         {"model": "new\nline"},
         {"exits": []},
         {"samples": 0},
+        {"folds": 1},
+        {"folds": FOLDS},
+        {"folds": 10**9},
     ],
     ids=lambda fields: str(fields)[:40],
 )

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, fit
-from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.heard import HeardLooks
+from cache_adapt.learned.pooled import ShownLooks
+from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.errors import ModelError, SluiceError
-from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, in_folds, samples
 
 
 def test_later_exits_are_right_more_often_and_all_are_surer_where_they_are_right():
@@ -110,3 +112,36 @@ def test_a_tap_with_too_many_values_is_refused():
     rows = samples(100)
     with pytest.raises(ModelError, match="'wide' has too many values"):
         fit("vehicle", SHA, spec, replace(rows, taps=[np.zeros((100, 4096), np.float32)]))
+
+
+def test_each_fold_has_exits_that_have_not_seen_it():
+    rows = in_folds(samples(600))
+    artefact, later = fit("vehicle", SHA, SPEC, rows), samples(200, seed=1)
+    assert (artefact.card.folds, len(artefact.folds)) == (FOLDS, FOLDS)
+    plain = exits()
+    assert plain.folds == ()
+    assert plain.unseen(2) is plain.exits
+    tap, shares = later.taps[1], rows.shares.copy()
+    shares[1::FOLDS] = shares[1::FOLDS, ::-1]
+    wrong = fit("vehicle", SHA, SPEC, replace(rows, shares=shares, words=WORDS.of(shares)))
+    for fold in range(FOLDS):
+        one, other = (each.unseen(fold)[1].probabilities(tap) for each in (artefact, wrong))
+        assert np.allclose(one, other) == (fold == 1), "one fold was taught other words"
+
+
+def test_exits_of_folds_are_judged_as_on_objects_that_nobody_has_seen():
+    rng, rows = np.random.default_rng(0), in_folds(samples(150, noises=(60.0, 40.0)))
+    artefact = fit("vehicle", SHA, SPEC, rows)
+    unseen = HeardLooks.unseen(artefact, rows, ShownLooks.of([str(each) for each in rng.permutation(150)]))
+    later = samples(3000, seed=1, noises=(60.0, 40.0))
+    new = (artefact.exits[1].words(later.taps[1]).words == later.words).mean()
+    assert abs((unseen.said[1] == unseen.words).mean() - new) < 0.1
+    assert (artefact.exits[1].words(rows.taps[1]).words == rows.words).mean() > new + 0.1, "by heart"
+
+
+def test_samples_that_say_the_same_word_outside_of_a_fold_are_waited_on():
+    rows = samples(300)
+    with pytest.raises(SluiceError, match="same word"):
+        fit("vehicle", SHA, SPEC, replace(rows, folds=np.zeros(300, np.intp)))
+    with pytest.raises(SluiceError, match="same word"):
+        fit("vehicle", SHA, SPEC, replace(rows, folds=np.where(rows.words == 1, 0, 2)).of(rows.words < 2))

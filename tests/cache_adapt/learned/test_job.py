@@ -15,12 +15,12 @@ from cache_adapt.learned.job import CHILD, NAME, ExitsJob
 from learning.job_child import JobAnswer, answered
 from learning.job_runner import JobRunner
 from serving.errors import Malformed
-from tests.cache_adapt.learned.taught import SHA, SPEC, exits, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, exits, in_folds, samples
 
 
 def job(count: int = 300) -> ExitsJob:
-    rows = samples(count)
-    packed = SPEC.layout.packed(rows.taps, rows.shares, rows.weights)
+    rows = in_folds(samples(count))
+    packed = SPEC.layout.packed(rows)
     return ExitsJob.of("vehicle", SHA, SPEC, packed, rows.words.astype(np.int32))
 
 

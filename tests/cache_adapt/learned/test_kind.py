@@ -18,7 +18,7 @@ from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from learning.job_child import answered
 from serving.errors import ModelError, SluiceError
-from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, in_folds, samples
 
 SUBJECT = Subject("type", "vehicle", SHA, "cd" * 32)
 TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
@@ -35,8 +35,8 @@ def kind(run: Run = here) -> ExitsKind:
 
 
 def rows(count: int, seed: int = 0) -> Rows:
-    known = samples(count, seed)
-    return Rows(SPEC.layout.packed(known.taps, known.shares, known.weights), known.words.astype(np.int32))
+    known = in_folds(samples(count, seed))
+    return Rows(SPEC.layout.packed(known), known.words.astype(np.int32))
 
 
 @pytest.fixture(scope="module")

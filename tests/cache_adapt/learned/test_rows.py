@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from cache_adapt.learned.rows import MOST_WEIGHT, RowLayout
+from cache_adapt.learned.rows import FOLDS, MOST_WEIGHT, ExitRows, RowLayout
 from serving.errors import ModelError
-from tests.cache_adapt.learned.taught import SPEC, samples
+from tests.cache_adapt.learned.taught import SPEC, in_folds, samples
 
 LAYOUT = SPEC.layout
 
 
 def test_what_is_packed_is_unpacked():
-    rows = samples(50)
+    rows = in_folds(samples(50))
     weights = np.where(np.arange(50) % 7, 1.0, 20.0).astype(np.float32)
-    packed = LAYOUT.packed(rows.taps, rows.shares, weights)
+    packed = LAYOUT.packed(replace(rows, weights=weights))
     assert packed.dtype == np.float16
     assert packed.shape == (50, LAYOUT.dims)
     found = LAYOUT.unpacked(packed, rows.words)
@@ -25,6 +27,8 @@ def test_what_is_packed_is_unpacked():
     np.testing.assert_allclose(found.shares, rows.shares, atol=1e-3)
     assert found.weights.tolist() == weights.tolist()
     assert found.words.tolist() == rows.words.tolist()
+    assert found.folds is not None
+    assert found.folds.tolist() == (np.arange(50) % FOLDS).tolist()
 
 
 def test_some_of_the_rows_are_the_same_rows():
@@ -33,11 +37,25 @@ def test_some_of_the_rows_are_the_same_rows():
     assert len(newest) == 10
     np.testing.assert_array_equal(newest.taps[1], rows.taps[1][-10:])
     assert len(rows.newest(100)) == 50
+    assert newest.folds is None
+
+
+def test_folds_go_with_their_rows():
+    rows = in_folds(samples(7))
+    last, rest = rows.newest(3), rows.outside(1)
+    assert last.folds is not None
+    assert rest.folds is not None
+    assert (last.folds.tolist(), rest.folds.tolist()) == ([1, 2, 0], [0, 2, 0, 2, 0])
+    np.testing.assert_array_equal(rest.taps[0], rows.taps[0][[0, 2, 3, 5, 6]])
+    both = ExitRows.joined([rows, last])
+    assert both.folds is not None
+    assert both.folds.tolist() == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
+    assert ExitRows.joined([samples(2), samples(3)]).folds is None
 
 
 def packed(count: int = 3) -> np.ndarray:
-    rows = samples(count)
-    return LAYOUT.packed(rows.taps, rows.shares, rows.weights)
+    rows = in_folds(samples(count))
+    return LAYOUT.packed(rows)
 
 
 @pytest.mark.parametrize("words", [[0, 1], [0, 1, 5], [-1, 0, 0]], ids=str)
@@ -56,14 +74,16 @@ def test_rows_of_another_length_and_no_numbers_are_refused():
             LAYOUT.unpacked(rows, np.zeros(3, int))
 
 
-def test_weights_and_shares_of_strangers_are_bounded():
+def test_weights_shares_and_folds_of_strangers_are_bounded():
     rows = packed()
-    rows[:, -1], rows[:, -2] = [-5, 0, 60000], 7
+    rows[:, -1], rows[:, -2], rows[:, -3] = [-3, 1, 60000], [-5, 0, 60000], 7
     found = LAYOUT.unpacked(rows, np.zeros(3, int))
+    assert found.folds is not None
+    assert found.folds.tolist() == [0, 1, FOLDS - 1]
     assert (found.weights > 0).all()
     assert found.weights.max() <= MOST_WEIGHT
     assert found.shares.max() <= 1
 
 
 def test_no_rows_are_rows():
-    assert len(RowLayout((2,), 3).unpacked(np.zeros((0, 6), np.float16), np.zeros(0, int))) == 0
+    assert len(RowLayout((2,), 3).unpacked(np.zeros((0, 7), np.float16), np.zeros(0, int))) == 0

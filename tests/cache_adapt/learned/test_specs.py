@@ -16,7 +16,7 @@ CUT = {"tensor": "early", "grid": [6, 2, 2], "share": 0.3}
 
 def test_a_spec_is_read_as_it_was_written():
     assert decode(msgspec.json.encode(SPEC), ExitsSpec) == SPEC
-    assert SPEC.layout.dims == 24 + 24 + 4 + 1
+    assert SPEC.layout.dims == 24 + 24 + 4 + 2
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice
 from operators.testing import FakeEngine, card_of
-from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, in_folds, samples
 from tests.operators.recognise.exits.crossing import FIRST_TUNING
 from tests.operators.recognise.exits.maker import Maker
 
@@ -54,10 +54,10 @@ async def heard(
     return HeardExits(request, cut, there)
 
 
-def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0), teaches: bool = True) -> TappedLooks:
+def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> TappedLooks:
     """Looks at as many objects, of one frame; ``noises``: as with ``samples``."""
     shown, every = ShownLooks.of([f"{seed}/{each}" for each in range(count)]), np.ones(count, np.bool_)
-    return TappedLooks("cam", 0.0, samples(count, seed, noises), every, every & teaches, shown)
+    return TappedLooks("cam", 0.0, in_folds(samples(count, seed, noises)), every, shown)
 
 
 async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
@@ -87,9 +87,9 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     known.ask("")
     ((target, _),) = maker.wishes
     assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
-    assert (known.version, known.tuning_is_due) == (1, False)
+    assert (known.version, known.tuning_is_due) == (1, True), "on the looks that they have learnt from"
     assert known.data == maker.made[target].data
-    assert known.waits_for == "0 looks are there to tune them on, and they are tuned next at 48"
+    assert known.waits_for == "200 looks are there to tune them on, and they are tuned next at 48"
 
 
 async def test_what_comes_again_is_not_taken_again() -> None:
@@ -97,7 +97,7 @@ async def test_what_comes_again_is_not_taken_again() -> None:
     known = await heard(maker=maker)
     known.heard(looks(200))
     known.ask(REPORT)
-    known.heard(looks(400, seed=2, teaches=False))
+    known.heard(looks(400, seed=2))
     assert known.tuning_is_due
     await tuned(known)
     known.ask(REPORT)
@@ -211,21 +211,21 @@ async def test_others_take_the_place_of_exits_in_use_only_where_they_spare_much_
     assert known.is_better(ExitChoice((0.2, 0.2), None, least + 0.001), used)
 
 
-async def test_only_whole_objects_that_teach_nothing_are_held_and_all_others_teach() -> None:
+async def test_all_looks_teach_and_only_whole_objects_are_held() -> None:
     """Where exits answer, the looks of which they are sure have left, but for those at objects that were drawn."""
     maker = Maker(1000)
     known = await heard(maker=maker)
     frame = looks(10)
-    whole, teaches = np.arange(10) < 4, np.arange(10) >= 3
-    known.heard(replace(frame, whole=whole, teaches=teaches))
+    known.heard(replace(frame, whole=np.arange(10) < 4))
     held = known.request.held.of(SUBJECT)
     assert held is not None
-    assert held.shown.objects == ["1/0", "1/1", "1/2"]
-    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words[3:].tolist()
-    known.heard(replace(frame, whole=whole & teaches, teaches=teaches))
+    assert held.shown.objects == ["1/0", "1/1", "1/2", "1/3"]
+    assert held.folds.tolist() == [0, 1, 2, 0]
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words.tolist()
+    known.heard(replace(frame, whole=np.zeros(10, np.bool_)))
     held = known.request.held.of(SUBJECT)
     assert held is not None
-    assert (len(held.words), len(maker.samples[SUBJECT])) == (3, 14)
+    assert (len(held.words), len(maker.samples[SUBJECT])) == (4, 20)
 
 
 async def test_exits_that_nobody_makes_here_are_tuned_on_all_whole_objects() -> None:
@@ -243,7 +243,7 @@ async def test_newer_exits_are_tuned_at_once_on_the_looks_that_are_held() -> Non
     known = await heard(maker=maker)
     known.heard(looks(200))
     known.ask(REPORT)
-    known.heard(looks(400, seed=2, teaches=False))
+    known.heard(looks(400, seed=2))
     first = await tuned(known)
     assert first is not None
     assert not known.tuning_is_due

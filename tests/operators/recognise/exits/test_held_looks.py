@@ -10,14 +10,14 @@ from cache_adapt.learned.pooled import ShownLooks
 from operators.recognise.exits import held_looks
 from operators.recognise.exits.held_looks import HeldLooks, HeldWindows
 from operators.recognise.exits.tapped import TappedLooks
-from tests.cache_adapt.learned.taught import SHA, samples
+from tests.cache_adapt.learned.taught import SHA, in_folds, samples
 
 ONE, OTHER = (Subject("type", "vehicle", SHA, "words", stream) for stream in ("one", "other"))
 
 
 def looks(count: int, seed: int = 1) -> TappedLooks:
     shown, every = ShownLooks.of([f"{seed}/{each}" for each in range(count)]), np.ones(count, np.bool_)
-    return TappedLooks("cam", 0.0, samples(count, seed), every, ~every, shown)
+    return TappedLooks("cam", 0.0, in_folds(samples(count, seed)), every, shown)
 
 
 def test_they_come_oldest_first_and_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +29,7 @@ def test_they_come_oldest_first_and_only_the_newest_are_kept(monkeypatch: pytest
     assert found is not None
     assert found.shown.objects == ["1/1", "2/0", "2/1", "3/0", "3/1"]
     assert found.words.tolist() == [looks(2, 1).rows.words[1], *looks(2, 2).rows.words, *looks(2, 3).rows.words]
+    assert found.folds.tolist() == [1, 0, 1, 0, 1]
     assert held.size_bytes == 3 * HeldLooks.of(looks(2)).size_bytes
 
 
@@ -42,6 +43,8 @@ def test_exits_read_them_as_they_were_but_for_what_two_bytes_hold() -> None:
     assert np.allclose(rows.taps[0], shown.rows.taps[1], rtol=1e-3, atol=1e-3)
     assert rows.shares.tolist() == shown.rows.shares.tolist()
     assert rows.weights.tolist() == [1.0] * 6
+    assert rows.folds is not None
+    assert rows.folds.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_what_is_there_does_not_change_with_what_comes() -> None:

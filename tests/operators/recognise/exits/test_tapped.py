@@ -6,12 +6,12 @@ import numpy as np
 
 from cache_adapt.learned.pooled import ShownLooks
 from operators.recognise.exits.tapped import TappedLooks, joined
-from tests.cache_adapt.learned.taught import samples
+from tests.cache_adapt.learned.taught import in_folds, samples
 
 
 def looks(count: int, seed: int = 1, at_s: float = 0.0) -> TappedLooks:
     shown, even = ShownLooks.of([f"{seed}/{each}" for each in range(count)]), np.arange(count) % 2 == 0
-    return TappedLooks("cam", at_s, samples(count, seed), even, np.arange(count) > 0, shown)
+    return TappedLooks("cam", at_s, in_folds(samples(count, seed)), even, shown)
 
 
 def test_looks_of_several_frames_are_joined_in_their_order() -> None:
@@ -22,7 +22,8 @@ def test_looks_of_several_frames_are_joined_in_their_order() -> None:
     assert both.rows.words.tolist() == [*one.rows.words, *other.rows.words]
     assert [len(tap) for tap in both.rows.taps] == [5, 5]
     assert both.whole.tolist() == [True, False, True, True, False]
-    assert both.teaches.tolist() == [False, True, True, False, True]
+    assert both.rows.folds is not None
+    assert both.rows.folds.tolist() == [0, 1, 2, 0, 1]
     assert both.shown.objects == ["1/0", "1/1", "1/2", "2/0", "2/1"]
     assert len(both.shown.weights) == len(both.shown.whole) == 5
 
@@ -33,4 +34,4 @@ def test_some_of_them_are_all_that_belongs_to_them() -> None:
     assert (some.stream, some.media_time_s, len(some)) == ("cam", 0.0, 3)
     assert some.rows.words.tolist() == every.rows.words[::2].tolist()
     assert some.shown.objects == ["1/0", "1/2", "1/4"]
-    assert (some.whole.tolist(), some.teaches.tolist()) == ([True, True, True], [False, True, True])
+    assert some.whole.tolist() == [True, True, True]

@@ -16,7 +16,7 @@ from learning.job_child import answered
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
 from pipelines.worker.adapt.service import Inbox
-from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, in_folds, samples
 from tests.fake_clock import FakeClock
 
 QUERY = "street"
@@ -50,8 +50,8 @@ async def trained_here(job: bytes) -> bytes:
 
 def offer(link: Link, count: int, seed: int = 0, subject: Subject = SUBJECT, stream: str = "gate") -> None:
     """A worker's looks that ran to the end."""
-    rows = samples(count, seed)
-    packed = SPEC.layout.packed(rows.taps, rows.shares, rows.weights)
+    rows = in_folds(samples(count, seed))
+    packed = SPEC.layout.packed(rows)
     link.offer(subject, stream, rows.words.tolist(), packed)
 
 
