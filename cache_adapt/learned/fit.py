@@ -38,7 +38,7 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
     the same word, or all outside of a fold do. Equal samples give equal exits.
     """
     rows = rows.newest(MOST_ROWS)
-    known = _Known(
+    known = _Learnt(
         commonest(np.bincount(rows.words, rows.weights, spec.vocabulary.unknown + 1)),
         commonest(rows.weights @ rows.shares),
     )
@@ -50,21 +50,21 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
     return ExitArtefact(card, exits, folds)
 
 
-class _Known(NamedTuple):
+class _Learnt(NamedTuple):
     """Exits of a fold know the same words and labels as the others."""
 
     words: tuple[int, ...]
     labels: tuple[int, ...]
 
 
-def _exits(spec: ExitsSpec, rows: ExitRows, known: _Known) -> tuple[LearnedExit, ...]:
+def _exits(spec: ExitsSpec, rows: ExitRows, known: _Learnt) -> tuple[LearnedExit, ...]:
     """Exits at all cuts, trained on these rows."""
     if len(np.unique(rows.words)) < 2:
         raise SluiceError(f"all {len(rows)} samples say the same word: there is nothing to tell apart")
     return tuple(_exit(spec, cut, tap, rows, known) for cut, tap in zip(spec.cuts, rows.taps, strict=True))
 
 
-def _exit(spec: ExitsSpec, cut: ExitCut, tap: Values, rows: ExitRows, known: _Known) -> LearnedExit:
+def _exit(spec: ExitsSpec, cut: ExitCut, tap: Values, rows: ExitRows, known: _Learnt) -> LearnedExit:
     if cut.values > MOST_VALUES:
         raise ModelError(f"the tap at {cut.tensor!r} has too many values to be read")
     truth = spec.vocabulary.leanings(rows.shares, rows.words)[:, list(known.words)]

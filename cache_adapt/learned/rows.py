@@ -93,7 +93,8 @@ class RowLayout:
     def packed(self, rows: ExitRows) -> Features:
         """N × ``dims``; the rows are in folds."""
         assert rows.folds is not None
-        return as_features(np.concatenate([*rows.taps, rows.shares, rows.weights[:, None], rows.folds[:, None]], axis=1))
+        others = np.stack([rows.weights, rows.folds], axis=1)
+        return as_features(np.concatenate([*rows.taps, rows.shares, others], axis=1))
 
     def unpacked(self, rows: NDArray[np.floating], words: NDArray[np.integer]) -> ExitRows:
         """The parts of N samples, of any origin; ModelError where they are none of this layout."""
