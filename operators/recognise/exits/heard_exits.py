@@ -31,12 +31,12 @@ from serving.errors import ModelError
 log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
-"""Held looks at which exits are tuned first; then at half as many again each time, and when newer ones come."""
+"""Held looks at which exits are tuned first; then at twice as many each time, and when newer ones come."""
 IN_VAIN = 1500
 """Looks that were held since the newest exits came, by which nothing pays: it is given up for a while."""
 KIND = "exits"
 """The kind of artefact."""
-LEAST_GAIN = 0.05
+LEAST_GAIN = 0.1
 """Exits give way to others that spare so much more of the network's work: others have to prove themselves anew, which
 takes some hundred looks."""
 
@@ -182,7 +182,7 @@ class HeardExits:
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
-        self._due = max(FIRST_TUNING, self._held + self._held // 2)
+        self._due = max(FIRST_TUNING, 2 * self._held)
         request, held = self.request, self.request.held.of(self.request.subject)
         assert self.artefact is not None
         if held is None:

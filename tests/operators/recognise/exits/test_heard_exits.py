@@ -128,7 +128,7 @@ async def test_exits_that_cannot_be_used_are_refused_in_one_line_and_those_befor
     assert "\n" not in line
 
 
-async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_again() -> None:
+async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many() -> None:
     known = await heard(exits())
     known.begin()
     due = []
@@ -137,7 +137,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_half_as_many_ag
         if known.tuning_is_due:
             due.append(number)
             await tuned(known)
-    assert due == [FIRST_TUNING, 72, 108, 162, 243, 364]
+    assert due == [FIRST_TUNING, 96, 192, 384]
 
 
 async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:
