@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeVar
 
-from serving.common.versions import versions_of
+from serving.common.libraries import versions_of
 from serving.engines.execution_device import gpu_name
 
 RESULTS = Path(__file__).parent / "results"

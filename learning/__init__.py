@@ -1,7 +1,7 @@
 """The common part of everything that learns while it runs: what it may cost, samples as numbers, a regression, a
-temperature and a threshold, a test for change, a distribution's tails, and jobs in a child process. Exits, recognisers
+temperature and a threshold, a distribution's tails, and jobs in a child process. Exits, recognisers
 of a user's crops and audits are built on it.
 
 Read in this order: ``budget``, ``account``, ``retry_gap``, ``features``, ``softmax_regression``, ``ridge``,
-``calibration``, ``cusum``, ``binomial``, ``job_runner``, ``job_child``.
+``calibration``, ``binomial``, ``job_runner``, ``job_child``.
 """

@@ -14,7 +14,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from serving.common.parent_process import ParentProcess
+from serving.common.child_process import ParentProcess
 from serving.common.untrusted import decode
 from serving.errors import SluiceError
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 from serving.errors import BadInput
 
 Kinds = Mapping[str, type[Any]]

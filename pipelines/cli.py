@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import logging
 import os
@@ -13,7 +14,6 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
-from pipelines.process.shortage import shortage
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import SafeFormatter, SafeStream, say, show_traceback
 from serving.errors import SluiceError
@@ -145,3 +145,20 @@ def _complain(message: str) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+_SAID = ("failed to map segment", "Cannot allocate memory", "bad_alloc", "bad allocation")
+"""By the loader of libraries, by the system and by C++, which have no kind of error for it in Python."""
+_MORE = "give the process more memory (the container's limit, or `ulimit -v`)"
+
+
+def shortage(error: Exception) -> str | None:
+    """One line that says what is short; None where nothing is."""
+    if "can't start new thread" in str(error):
+        allow = "or allow it more threads (`ulimit -u`, pids)"
+        return f"the machine refuses a further thread, mostly for want of memory: {_MORE}, {allow}"
+    refused = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if refused or any(said in str(error) for said in _SAID):
+        detail = f" ({error})" if str(error) else ""
+        return f"the machine refuses memory{detail}: {_MORE}"
+    return None

@@ -30,7 +30,7 @@ from operators.wire.schema import (
     Wish,
 )
 from pipelines.query.query_file import Query
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MESSAGES: Mapping[str, type[msgspec.Struct]] = {

@@ -11,11 +11,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.detect.boxes import boxes
 from operators.detect.centerface import centerface
 from operators.detect.detections import Detections, distinct, likely
 from operators.detect.ssd import ssd
-from operators.detect.yolo import yolo
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding, YoloDecoding, YoloxDecoding
 from serving.common.tensors import Array, numbers
@@ -40,11 +38,11 @@ def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | Non
     if isinstance(rule, YoloxDecoding):
         return [_yolox(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, YoloDecoding):
-        return [yolo(card, rule, item, threshold) for item in per_item]
+        return [_yolo(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, CenterFaceDecoding):
         return [centerface(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, BoxesDecoding):
-        return [boxes(card, item, threshold) for item in per_item]
+        return [_boxes(card, item, threshold) for item in per_item]
     return [ssd(card, rule, item, threshold) for item in per_item]
 
 
@@ -89,3 +87,61 @@ def _exactly(card: ModelCard, item: Sequence[Array], count: int) -> Sequence[Arr
             f"model {card.name!r} has {len(item)} outputs, this decoding takes {count}: name it in 'outputs'"
         )
     return item
+
+
+POINTS = 5
+
+
+def _boxes(card: ModelCard, item: Sequence[Array], threshold: float) -> Detections:
+    """Boxes that have been decoded already, such as those of a backend on another machine."""
+    _check(card, item)
+    corners, scores, classes, count, *landmarks = item
+    places = likely(card.name, scores[: int(count)], threshold)
+    found = numbers(card.name, classes[places]).astype(np.intp)
+    if ((found < 0) | (found >= len(card.classes))).any():
+        raise ModelError(f"model {card.name!r} says a class that is none of its card's {len(card.classes)}")
+    points = landmarks[0][places].astype(np.float32, copy=False) if landmarks else None
+    return Detections(corners[places].astype(np.float32, copy=False), scores[places], found, points)
+
+
+def _check(card: ModelCard, item: Sequence[Array]) -> None:
+    rows = len(item[0]) if item and item[0].ndim == 2 else -1
+    wanted: list[tuple[int, ...]] = [(rows, 4), (rows,), (rows,), (), (rows, POINTS, 2)]
+    shapes = [each.shape for each in item]
+    if rows >= 0 and shapes in (wanted[:4], wanted) and 0 <= item[3] <= rows:  # which a number that is none is not
+        return
+    given = ", ".join(" × ".join(map(str, shape)) or "a number" for shape in shapes)
+    raise ModelError(
+        f"model {card.name!r} says {given or 'nothing'}; this decoding takes boxes K × 4, scores K, classes K, their "
+        "number up to K and, perhaps, landmarks K × 5 × 2: check 'outputs' in its card"
+    )
+
+
+def _yolo(card: ModelCard, rule: YoloDecoding, item: Sequence[Array], threshold: float) -> Detections:
+    """Most exports of YOLO detectors: a row of values for each candidate (Redmon and Farhadi, 2018).
+
+    A row is the centre and the size of a box in pixels of the input, with ``objectness`` how sure it is that there is a
+    thing, and a score for each class. Some exports write the rows as columns.
+    """
+    rows = _rows(card, rule, item)
+    scores = rows[:, 5:] * rows[:, 4:5] if rule.objectness else rows[:, 4:]
+    best = scores.max(axis=1, initial=0.0)
+    found = likely(card.name, best, threshold)
+    centre, half = rows[found, :2], rows[found, 2:4] / 2
+    boxes = np.hstack([centre - half, centre + half]).astype(np.float32)
+    return Detections(boxes, best[found], scores[found].argmax(axis=1))
+
+
+def _rows(card: ModelCard, rule: YoloDecoding, item: Sequence[Array]) -> Array:
+    """K × values, whichever way they are written."""
+    values = 4 + rule.objectness + len(card.classes)
+    if len(item) == 1 and item[0].ndim == 2:
+        if item[0].shape[1] == values:
+            return item[0]
+        if item[0].shape[0] == values:
+            return item[0].T
+    given = ", ".join(" × ".join(map(str, each.shape)) for each in item)
+    raise ModelError(
+        f"model {card.name!r} says {given or 'nothing'}; its classes mean rows of {values} values: "
+        "check 'classes', 'objectness' and 'outputs' in its card"
+    )

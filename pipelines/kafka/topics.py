@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 from serving.errors import BadInput
 
 Kind = Literal[

@@ -9,8 +9,8 @@ from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.extras import absent
 from pipelines.process.heap import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
+from serving.common.libraries import versions_of
 from serving.common.threads import usable_cores
-from serving.common.versions import versions_of
 from serving.errors import ModelError
 from serving.variants.profiles import processor
 

@@ -2,5 +2,5 @@
 without secrets, limits of memory, and small helpers for asyncio tasks.
 
 Read in this order: ``signals``, ``terminal``, ``safe_console``, ``suggesting``,
-``extras``, ``shortage``, ``heap``, ``tuning``, ``tasks``, ``iterated``.
+``extras``, ``heap``, ``tuning``, ``tasks``, ``iterated``.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from learning.budget import SHARE
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 
 if TYPE_CHECKING:
     from serving.budgets.amounts import Amount

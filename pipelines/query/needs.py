@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 from serving.variants.variant import ON
 
 AUTO = "auto"

@@ -20,7 +20,7 @@ from operators.extensions import Extension
 from pipelines.query.budgets import NodeBudget
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.needs import Needs, named
-from serving.common.strict import Strict, beside_the_file, listed
+from serving.common.explain import Strict, beside_the_file, listed
 
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""

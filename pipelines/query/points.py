@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from operators.frames.polygon import Point, line_fault, polygon_fault
 from pipelines.query.nodes import Share
-from serving.common.strict import listed
+from serving.common.explain import listed
 
 MOST_CORNERS = 50
 MOST_POINTS = 20

@@ -32,8 +32,7 @@ from pipelines.query.nodes import (
 from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import MOST_MASKS, LineSpec, MaskSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
-from serving.common.explain import KeyPath, Problem, choices, salvage, validate
-from serving.common.strict import Strict
+from serving.common.explain import KeyPath, Problem, Strict, choices, salvage, validate
 from serving.errors import QueryError, SourceError
 
 if TYPE_CHECKING:

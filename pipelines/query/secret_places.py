@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from pipelines.settings import first_line, variable
+from serving.common.explain import Strict
 from serving.common.redaction import hide
-from serving.common.strict import Strict
 from serving.errors import BadInput
 
 MOST_CHARS = 4096

@@ -11,8 +11,7 @@ from pydantic import model_validator
 
 from pipelines.query.nodes import Names, NodeName
 from pipelines.query.points import Area, Patterns, Way
-from serving.common.explain import KeyPath, Problem, choices, dotted
-from serving.common.strict import Strict
+from serving.common.explain import KeyPath, Problem, Strict, choices, dotted
 
 if TYPE_CHECKING:
     from operators.frames.mask import Mask

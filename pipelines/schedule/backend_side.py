@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from operators.wire.schema import BackendPlacement, FleetPlacement
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.measure.process_meter import ProcessMeter
 from pipelines.process.tasks import meanwhile
 from pipelines.schedule.fleet_link import FleetLink
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
-from pipelines.schedule.member import Member
 from pipelines.schedule.models_here import ModelsHere
 from pipelines.settings import BrokerSettings
 from serving.backend import Backend
@@ -28,6 +29,9 @@ from serving.profiling.in_service import quiet_times
 from serving.remote.server.inference_service import Membership
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import BACKGROUND
+
+if TYPE_CHECKING:
+    from serving.backend import Backend
 
 log = logging.getLogger(__name__)
 
@@ -97,3 +101,64 @@ class BackendSide:
 
         rest = partial(sleep, self._clock)
         engine.keep(model, await quiet_times(engine.card(model), infer, self._clock.monotonic_s, rest))
+
+
+DRAIN_S = 8.0
+"""A network that is to go is kept for so long: workers hear of the placement, and of what is ready elsewhere."""
+
+
+class Member:
+    """Used from one event loop."""
+
+    def __init__(self, process: str, networks: Backend, obeyed: Callable[[int], None]) -> None:
+        """``process``: what placements call it; ``obeyed`` hears of the epoch that it obeys from now on."""
+        self._process, self._networks, self._obeyed = process, networks, obeyed
+        self._placement: FleetPlacement | None = None
+        self._news = asyncio.Event()
+        self._faults: dict[str, str] = {}
+
+    def heed(self, placement: FleetPlacement) -> None:
+        self._placement = placement
+        self._news.set()
+
+    async def run(self) -> None:
+        """Obey until this is cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            assert self._placement is not None
+            epoch = self._placement.epoch
+            own = next((each for each in self._placement.backends if each.id == self._process), None)
+            if own is not None:
+                await self._load(own)
+            self._obeyed(epoch)
+            if own is not None and own.unload and not await self._is_news_within(DRAIN_S):
+                await self._unload(own)
+
+    async def _load(self, own: BackendPlacement) -> None:
+        for model in dict.fromkeys(session.model for session in own.sessions):
+            if self._networks.is_loaded(model):
+                continue
+            try:
+                await self._networks.load(model)
+                self._faults.pop(model, None)
+            except SluiceError as error:
+                if self._faults.get(model) != str(error):
+                    log.warning("cannot serve %s as the scheduler has it: %s", model, error)
+                self._faults[model] = str(error)
+
+    async def _unload(self, own: BackendPlacement) -> None:
+        served = {session.model for session in own.sessions}
+        for model in own.unload:
+            together = self._networks.run_with(model)
+            if together and not together & served:
+                await self._networks.unload(model)
+                log.info("%s has no place here any more", model)
+
+    async def _is_news_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True

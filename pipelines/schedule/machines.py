@@ -15,8 +15,7 @@ from pydantic import Field
 
 from pipelines.query.yaml_file import read_yaml
 from pipelines.schedule.epochs import UNBOUNDED_BYTES
-from serving.common.explain import Problem, validate
-from serving.common.strict import Strict
+from serving.common.explain import Problem, Strict, validate
 from serving.errors import BadInput
 from serving.placement.demands import DeviceKind
 

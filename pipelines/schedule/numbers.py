@@ -1,4 +1,4 @@
-"""The numbers that are wanted, for autoscalers: as JSON and as metrics.
+"""The numbers that are wanted, for autoscalers: as JSON and as metrics; and the scheduler process that serves them.
 
 KEDA's ``metrics-api`` reads ``value`` of the JSON. What scales by a ratio, as Kubernetes' HPA does and KEDA through it,
 ignores changes below a tolerance, so that 20 never become 21: ``tolerance`` asks for the least number that is heeded.
@@ -7,15 +7,24 @@ ignores changes below a tolerance, so that 20 never become 21: ``tolerance`` ask
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from aiohttp import web
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from operators.observer import Observers
 from operators.wire.schema import FleetPlacement, to_json
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.tallies import metric
+from pipelines.observe.station import Station
+from pipelines.observe.watchers import HeartbeatFile
+from pipelines.observe.web.listen import Listen
+from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.tasks import unless
+from pipelines.schedule.service import ScheduleConfig, SchedulerService
 from serving.common.untrusted import printable
 
 TOLERANCE = 0.1
@@ -104,3 +113,21 @@ def tolerance(request: web.Request) -> float:
     if not 0 <= found <= MOST_TOLERANCE:
         raise web.HTTPBadRequest(reason=f"tolerance must be a number from 0 to {MOST_TOLERANCE}")
     return found
+
+
+async def schedule(config: ScheduleConfig, listen: Listen, alive: Path | None) -> None:
+    """Schedule until a signal comes; raises Unavailable or BadInput."""
+    service = SchedulerService(config)
+    with stop_loop_on_signals() as stop:
+        async with serving_numbers(service, listen, alive):
+            await unless(stop, service.run())
+
+
+@asynccontextmanager
+async def serving_numbers(service: SchedulerService, listen: Listen, alive: Path | None) -> AsyncIterator[None]:
+    """Answer over HTTP while the block runs; BadInput where it cannot listen there."""
+    station, numbers = Station(listen), FleetNumbers(lambda: service.placement, lambda: service.leads)
+    station.beside(numbers)
+    service.condition = Observers([HeartbeatFile(alive), *station.observers])
+    async with station.open(numbers.routes):
+        yield

@@ -12,8 +12,7 @@ from pydantic import Field
 from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
 from pipelines.schedule.machines import Machines, device_kinds, read_strictly
-from serving.common.explain import Problem
-from serving.common.strict import Strict
+from serving.common.explain import Problem, Strict
 from serving.placement.demands import BatchProfile, Demand, Fleet, FleetBackend, Profiles
 from serving.placement.place import place
 from serving.placement.plan import FleetPlan

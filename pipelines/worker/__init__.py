@@ -2,5 +2,5 @@
 set up in ``agent`` and driven by it and ``worker``; partitions know nothing of it.
 
 Read in this order: ``worker``, ``process``, ``query_files``, ``following``, ``open_queries``, ``query_lives``,
-``shared``, ``agent``, ``worker_health``, ``state_topic``, ``adapt``.
+``common``, ``agent``, ``worker_health``, ``state_topic``, ``adapt``.
 """

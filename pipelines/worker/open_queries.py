@@ -21,8 +21,8 @@ from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives
 from pipelines.settings import BrokerSettings
+from pipelines.worker.common import Common, OpenQuery
 from pipelines.worker.query_lives import Roster
-from pipelines.worker.shared.common import Common, OpenQuery
 from pipelines.worker.worker import WorkerConfig
 from serving.errors import BadInput
 

@@ -26,11 +26,11 @@ from pipelines.process.tasks import meanwhile
 from pipelines.schedule.load_report import process_name
 from pipelines.schedule.worker_side import WorkerSide
 from pipelines.settings import BrokerSettings
+from pipelines.worker.common import Common
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.query_files import QueryFiles
 from pipelines.worker.query_lives import Roster
-from pipelines.worker.shared.common import Common
 from pipelines.worker.worker import WorkerConfig, run_worker
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import yaml
 from pydantic import Field, field_validator, model_validator
 
 from serving.catalogue.decodings import Decoding, Share
-from serving.common.explain import validate
-from serving.common.strict import Strict
+from serving.common.explain import Strict, validate
 from serving.errors import ModelError
 
 CARD_FILE = "model.yaml"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 

@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from serving.catalogue.cards import FileName, ModelCard, parse_card, safe_load
-from serving.common.explain import choices
-from serving.common.strict import Strict
+from serving.common.explain import Strict, choices
 from serving.errors import ModelError
 
 PUBLIC = Path(__file__).with_name("public.yaml")

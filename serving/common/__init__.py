@@ -1,7 +1,7 @@
 """Small things that every package may use: clocks, files, threads, child processes, what is tried again, what can be
 heard of networks, and the ways in for hostile bytes and for safetensors.
 
-Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
-``parent_process``, ``template``, ``child_process``, ``untrusted``, ``weights``, ``redaction``, ``strict``,
-``explain``, ``engine_observer``, ``wire_use``, ``silence``.
+Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``threads``, ``retrying``,
+``template``, ``child_process``, ``untrusted``, ``weights``, ``redaction``,
+``explain``, ``engine_observer``, ``wire_use``, ``libraries``.
 """

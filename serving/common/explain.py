@@ -1,4 +1,6 @@
-"""Explains errors in a file that a person wrote, one line each: key path, what is wrong, what is allowed."""
+"""The base of what people write in files: query, topics, model cards; and their errors explained, one line each: key
+path, what is wrong, what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,28 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails
+
+
+class Strict(BaseModel):
+    """Immutable, and refuses keys it does not know. Its validator is built when the first file is read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+def listed(value: Any) -> Any:
+    """A single word as a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def beside_the_file(path: Path, info: ValidationInfo) -> Path:
+    """A relative path is relative to the file that names it, so that a query and its pictures move together."""
+    return Path((info.context or {}).get("base", "")) / path
+
 
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)

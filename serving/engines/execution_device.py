@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serving.common.explain import first_line
+from serving.common.libraries import silent
 from serving.common.precision import Device, Precision
-from serving.common.silence import silent
 from serving.engines.gpu_driver import gpu_driver
 from serving.errors import BadInput, ModelError
 

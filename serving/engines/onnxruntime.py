@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from serving.common.explain import first_line
+from serving.common.libraries import silent
 from serving.common.precision import Precision
-from serving.common.silence import silent
 from serving.common.tensors import Array
 from serving.engines.chain import SegmentChain
 from serving.engines.execution_device import CPU, ON_GPU, opened, providers, runs_on_gpu, used_bytes

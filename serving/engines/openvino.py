@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from serving.common.libraries import silent
 from serving.common.precision import Precision
-from serving.common.silence import silent
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.errors import ModelError

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from serving.common.silence import silent
+from serving.common.libraries import silent
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.network import interruptible
 from serving.errors import ModelError

@@ -19,7 +19,7 @@ import onnx
 from onnx import version_converter
 
 from serving.common.explain import first_line
-from serving.common.silence import silent
+from serving.common.libraries import silent
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.graphs.fold import folded, is_exact

@@ -2,5 +2,5 @@
 scheduler of Nexus (Shen, 2019, §3.4.1), epoch after epoch. All of it is pure.
 
 Read in this order: ``demands``, ``prefixes``, ``curves``, ``nodes``, ``packing``, ``carrying``, ``shedding``, ``plan``,
-``shortfalls``, ``place``.
+``place``.
 """

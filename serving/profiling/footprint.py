@@ -14,8 +14,7 @@ from pathlib import Path
 import msgspec
 from onnx import TensorProto, helper
 
-from serving.common.child_process import ChildProcess, Closed, Silent
-from serving.common.parent_process import ParentProcess
+from serving.common.child_process import ChildProcess, Closed, ParentProcess, Silent
 from serving.common.precision import Device, Precision
 from serving.common.untrusted import decode
 from serving.engines.execution_device import CHOICE

@@ -5,6 +5,6 @@ Read in this order: ``peers``, ``session_meter``, ``http_client``, ``protocol``,
 ``endpoint``, ``place_choice``, ``router``.
 """
 
-from serving.common.silence import hush_grpc
+from serving.common.libraries import hush_grpc
 
 hush_grpc()

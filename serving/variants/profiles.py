@@ -14,9 +14,9 @@ import msgspec
 import psutil
 
 from serving.common import files as atomic
+from serving.common.libraries import versions_of
 from serving.common.threads import usable_cores
 from serving.common.untrusted import decode
-from serving.common.versions import versions_of
 from serving.errors import Malformed, ModelError
 from serving.variants.variant import EngineName, Variant, parse
 

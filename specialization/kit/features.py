@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import cv2
 import numpy as np
 import onnx
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from serving.common.tensors import Image
@@ -16,7 +19,6 @@ from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.preprocess import batch
 from specialization.kit.base import Base, Rows
 from specialization.kit.crops import Crops
-from specialization.kit.looks import degrade, nudge
 
 LOOKS = 3
 """At each crop: as it is, and cut, mirrored and blurred at random. Its colours stay: they may tell the class."""
@@ -82,3 +84,31 @@ def _looks(images: Sequence[Image], first: int) -> Iterator[Image]:
 
 def _opened(base: Base, part: onnx.ModelProto, threads: int) -> EngineNetwork:
     return EngineNetwork(base.card.name, part, OnnxRuntimeEngine(base.card.name, threads=threads))
+
+
+def nudge(image: Image, rng: Generator) -> Image:
+    """Mirrored or not, and cut by up to a tenth on every side: for pictures that were augmented before."""
+    height, width = image.shape[:2]
+    left, top, right, bottom = (int(length * rng.uniform(0, 0.1)) for length in (width, height, width, height))
+    cut = image[top : height - bottom, left : width - right]
+    return np.ascontiguousarray(cut[:, ::-1]) if rng.random() < 0.5 else cut
+
+
+def degrade(image: Image, rng: Generator) -> Image:
+    """Few pixels, soft focus, a moving object, noise, a codec."""
+    if rng.random() < 0.5:
+        side = math.exp(rng.uniform(math.log(18), math.log(96)))
+        scale = min(1.0, side / max(image.shape[:2]))
+        size = tuple(max(4, round(length * scale)) for length in image.shape[1::-1])
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    if rng.random() < 0.3:
+        image = cv2.GaussianBlur(image, (0, 0), rng.uniform(0.3, 1.2))
+    if rng.random() < 0.1:
+        image = cv2.blur(image, (int(rng.integers(2, 6)), 1))
+    if rng.random() < 0.3:
+        noise = rng.normal(0, rng.uniform(2, 10), image.shape)
+        image = np.clip(image + noise, 0, 255).astype(np.uint8)
+    if rng.random() < 0.5:
+        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(20, 95))])
+        image = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
+    return image

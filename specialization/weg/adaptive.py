@@ -17,11 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from learning.cusum import accumulate, threshold
 from specialization.rates import Rates
 from specialization.weg.algorithm import Evidence
 from specialization.weg.candidates import Candidates, Templates, cheapest, rates_of_head
-from specialization.weg.change import contradictions, fallbacks
+from specialization.weg.change import accumulate, contradictions, fallbacks, threshold
 from specialization.weg.config import WegConfig
 from specialization.weg.state import HEAD, Head, HeadTarget, WegState
 

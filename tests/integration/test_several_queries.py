@@ -18,10 +18,10 @@ from operators.testing import make_region
 from operators.wire.schema import Event, Result, from_json
 from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
+from pipelines.worker.common import Common
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.query_files import QueryFiles
-from pipelines.worker.shared.common import Common
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.worker_parts import Wire, frame_message
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from serving.common.parent_process import LENGTH, ParentProcess
+from serving.common.child_process import LENGTH, ParentProcess
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from serving.common.tensors import Image
-from specialization.kit.looks import degrade
+from specialization.kit.features import degrade
 
 MAX_SIDE = 128
 

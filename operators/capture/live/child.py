@@ -18,7 +18,7 @@ from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.frames.planes import encoding_of
-from serving.common.parent_process import ParentProcess
+from serving.common.child_process import ParentProcess
 from serving.common.untrusted import decode
 from serving.errors import SourceError
 

@@ -14,8 +14,7 @@ import numpy as np
 from operators.frames.planes import Encoding, Pixels, bytes_of, size_bytes, viewed
 from operators.wire.bounds import Label, Side
 from serving.common import untrusted
-from serving.common.child_process import ChildProcess, Closed
-from serving.common.parent_process import ParentProcess
+from serving.common.child_process import ChildProcess, Closed, ParentProcess
 from serving.errors import Malformed
 
 MAX_MESSAGE_BYTES: Final = 65_536

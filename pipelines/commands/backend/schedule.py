@@ -90,7 +90,7 @@ def command(
     from pipelines.schedule.epochs import EpochTerms
     from pipelines.schedule.fleet_view import ViewBounds
     from pipelines.schedule.machines import read_machines
-    from pipelines.schedule.process import schedule
+    from pipelines.schedule.numbers import schedule
     from pipelines.schedule.service import ScheduleConfig
 
     terms = EpochTerms([] if machines is None else read_machines(machines), frames_for_one)

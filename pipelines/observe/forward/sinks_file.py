@@ -19,8 +19,7 @@ from pipelines.query.nodes import Names
 from pipelines.query.points import Patterns
 from pipelines.query.secret_places import SecretPlace
 from pipelines.query.yaml_file import read_yaml
-from serving.common.explain import Problem, choices, validate
-from serving.common.strict import Strict
+from serving.common.explain import Problem, Strict, choices, validate
 from serving.errors import BadInput
 
 MOST_SINKS = 16

@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from operators.wire import bounds
 from operators.wire.bounds import Id, Label, Moment
-from serving.common.versions import versions_of
+from serving.common.libraries import versions_of
 from serving.errors import BadInput
 
 RECORDING_SCHEMA: Final = "sluice.recording/1"

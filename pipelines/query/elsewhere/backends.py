@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipelines.query.budgets import BackendBudget
 from pipelines.query.secret_places import Placeholder, read_secret
-from serving.common.strict import Strict, beside_the_file, listed
+from serving.common.explain import Strict, beside_the_file, listed
 from serving.remote.endpoint.terms import ENDPOINT
 from serving.variants.variant import ANYWHERE
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pipelines.query.budgets import BackendBudget, BackendPrice, WrittenAmount, amounts
 from pipelines.query.secret_places import Placeholder, read_secret
-from serving.common.strict import Strict
+from serving.common.explain import Strict
 from serving.remote.endpoint.terms import (
     ON_ENDPOINT,
     UNKNOWN,

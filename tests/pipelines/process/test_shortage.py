@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from pipelines import cli
-from pipelines.process.shortage import shortage
+from pipelines.cli import shortage
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from operators.wire.schema import BackendPlacement, FleetPlacement, PlacedSessio
 from pipelines.process.tasks import meanwhile
 from pipelines.query.needs import Needs
 from pipelines.query.nodes import RecogniseNode
-from pipelines.schedule import member
+from pipelines.schedule import backend_side
+from pipelines.schedule.backend_side import Member
 from pipelines.schedule.fleet_link import AHEAD_S, Placements, next_epoch
-from pipelines.schedule.member import Member
 from pipelines.schedule.worker_side import WorkerSide, alternatives, rates_of
 from serving.errors import Malformed, ModelError
 from tests.fake_clock import FakeClock
@@ -72,7 +72,7 @@ async def obeying(networks: Networks) -> AsyncIterator[tuple[Member, list[int]]]
 
 
 async def test_it_obeys_once_all_is_loaded_and_unloads_when_others_have_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(member, "DRAIN_S", 0.01)
+    monkeypatch.setattr(backend_side, "DRAIN_S", 0.01)
     networks = Networks("old", "kept")
     async with obeying(networks) as (found, epochs):
         found.heed(placement(3, {"a": ["new", "kept"], "b": ["old"]}, unload=["old", "kept"]))
@@ -86,7 +86,7 @@ async def test_it_obeys_once_all_is_loaded_and_unloads_when_others_have_heard(mo
 
 async def test_what_is_run_as_one_with_a_network_that_is_served_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be loaded again with the next request for the other, at every epoch anew."""
-    monkeypatch.setattr(member, "DRAIN_S", 0.01)
+    monkeypatch.setattr(backend_side, "DRAIN_S", 0.01)
     networks = Networks("cars", "colours", "old")
     networks.may.set()
     async with obeying(networks) as (found, _):

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving.common.child_process import ChildProcess, Closed, Silent
-from serving.common.parent_process import body_bytes, framed
+from serving.common.child_process import ChildProcess, Closed, Silent, body_bytes, framed
 from serving.errors import Malformed, OutOfService
 from serving.profiling.footprint import footprint
 from serving.variants.variant import reference

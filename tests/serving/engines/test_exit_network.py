@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from onnxruntime import RunOptions
 
 from serving.common.tensors import Array
-from serving.engines.activations import HostActivations
-from serving.engines.exit_network import ExitNetwork
+from serving.engines.exit_network import ExitNetwork, HostActivations
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.onnxruntime import OnnxRuntimeEngine

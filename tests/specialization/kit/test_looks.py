@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specialization.kit.looks import nudge
+from specialization.kit.features import nudge
 
 
 def test_a_nudge_cuts_little_and_mirrors_half_the_time() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from datasets.street.drawing.palette import varied
 from datasets.street.portraits import portrait
 from serving.common.tensors import Image
-from specialization.kit.looks import degrade, nudge
+from specialization.kit.features import degrade, nudge
 from tools.shipped.colour.lights import at_night, exposed, under_sodium, without_colour
 from tools.shipped.colour.paints import COLOURS, PAINTS
 from tools.shipped.samples import Named, Samples, evenly

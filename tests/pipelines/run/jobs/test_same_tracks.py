@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.run.jobs.past import PastFrame
-from pipelines.run.jobs.same_tracks import SameTracks
+from pipelines.run.jobs.recording import SameTracks
 from tests.pipelines.run.jobs.results import found, result
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 from operators.base import Operator, make_ready, shared_part
 from operators.detect.zoned import Zoned
@@ -18,9 +20,11 @@ from pipelines.environment import backend
 from pipelines.execute.lanes import Lanes
 from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import DagNode
-from pipelines.query.nodes import DetectNode
-from pipelines.worker.shared.identities import identities
+from pipelines.query.dag import DagNode, depends
+from pipelines.query.filters import ZONE, leaves
+from pipelines.query.models.remote_models import named_backends
+from pipelines.query.nodes import DetectNode, NetworkNode, RecogniseNode, is_planned
+from pipelines.query.query_file import Query
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import ANYWHERE, placed
 
@@ -200,3 +204,53 @@ class BorrowedNode:
 
     async def close(self, within_s: float) -> None:
         """Do nothing: it goes on for others."""
+
+
+def identities(wanted: CompiledQuery) -> Mapping[str, str]:
+    """By node, a digest of all that its answers depend on; none for a node that is its query's own.
+
+    Those are the nodes that draw on a budget or ask an endpoint, and what takes from them.
+    """
+    found: dict[str, str] = {}
+    by_name = {each.name: each for each in wanted.dag.nodes}
+    before: list[DagNode] = []
+    for each in wanted.dag.nodes:
+        causes = [other.name for other in before if depends(each, other, by_name)]
+        before.append(each)
+        if _is_own(each, wanted.query) or not all(cause in found for cause in causes):
+            continue
+        said = [dict(_said(each, wanted.query)), sorted(found[cause] for cause in causes)]
+        found[each.name] = sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+    return found
+
+
+def _is_own(node: DagNode, query: Query) -> bool:
+    spec = node.spec
+    if isinstance(spec, RecogniseNode) and spec.endpoints:
+        return True
+    return (isinstance(spec, NetworkNode) and spec.budget is not None) or any(
+        backend.budget is not None for backend in _backends(node, query).values()
+    )
+
+
+def _said(node: DagNode, query: Query) -> Iterator[tuple[str, Any]]:
+    """The settings of a node, and those of its query that its answers depend on."""
+    spec = node.spec
+    yield "kind", f"{type(spec).__module__}.{type(spec).__qualname__}"
+    yield "node", spec.model_dump(mode="json")
+    yield "backends", {name: each.model_dump(mode="json") for name, each in _backends(node, query).items()}
+    yield "masks", [each.model_dump(mode="json") for each in query.masks]
+    if node.source is not None and any(leaf.field == ZONE for leaf in leaves(node.source.where)):
+        yield "zones", [each.model_dump(mode="json") for each in query.zones]
+    if isinstance(spec, RecogniseNode) or (
+        isinstance(spec, DetectNode) and (spec.when == "needed" or is_planned(spec))
+    ):
+        yield "audits", [query.accuracy, query.learning.model_dump(mode="json"), query.takes_exits]
+    if isinstance(spec, RecogniseNode):
+        yield "pictures", sorted(query.pictures)
+
+
+def _backends(node: DagNode, query: Query) -> Mapping[str, Any]:
+    """Those that a model of the node may be on."""
+    named = named_backends([node.spec])
+    return {name: each for name, each in query.backends.items() if name in named or ANYWHERE in named}

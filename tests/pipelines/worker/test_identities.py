@@ -9,7 +9,7 @@ import pytest
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.shared.identities import identities
+from pipelines.worker.common import identities
 
 DETECT: dict[str, Any] = {"name": "detect", "task": "detect", "model": "boxes"}
 TRACK: dict[str, Any] = {"name": "track", "task": "track", "input": "detect"}

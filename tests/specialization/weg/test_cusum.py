@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from learning.cusum import accumulate, threshold
+from specialization.weg.change import accumulate, threshold
 
 
 def test_one_observation() -> None:

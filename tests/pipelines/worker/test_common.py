@@ -15,7 +15,7 @@ from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
-from pipelines.worker.shared.common import BorrowedNode, Common, OpenQuery
+from pipelines.worker.common import BorrowedNode, Common, OpenQuery
 from serving.errors import SluiceError
 
 KNOWN = catalogue([])

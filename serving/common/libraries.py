@@ -1,11 +1,14 @@
-"""Libraries report to their makers, or write to the terminal, unless they are told not to before they are imported."""
+"""Libraries: which versions are there; and they report to their makers, or write to the terminal, unless they are told
+not to before they are imported.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import cast
 
@@ -33,3 +36,14 @@ def silent() -> Iterator[None]:
 def hush_grpc() -> None:
     """Have gRPC, when it is imported, write nothing by itself: its lines quote what servers say as it comes."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those of the packages that are there."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
