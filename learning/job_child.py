@@ -29,7 +29,6 @@ class Job(Protocol):
 
     def result(self) -> bytes:
         """Do it; SluiceError where nothing comes of it."""
-        ...
 
 
 class JobAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,7 +21,6 @@ class HasBytes(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of the pixels."""
-        ...
 
 
 P = TypeVar("P", bound=HasBytes)

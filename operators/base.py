@@ -20,7 +20,6 @@ class Ahead(Protocol):
 
         Waits for them a moment; fewer where they do not come, or may not be in memory at once.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,9 @@ class Operator(Protocol):
 
         Regions alone are the answer of a node that has obeyed the decision.
         """
-        ...
 
     def forget(self, stream: str) -> None:
         """Drop the state kept for a stream: it ended, or its partition moved away."""
-        ...
 
 
 @runtime_checkable
@@ -91,7 +88,6 @@ class Prepares(Protocol):
 
     async def prepare(self) -> None:
         """Load it; raises BadInput if that is not possible."""
-        ...
 
 
 @runtime_checkable
@@ -101,11 +97,9 @@ class Adds(Protocol):
     @property
     def within(self) -> Operator:
         """The one that finds."""
-        ...
 
     def add(self, frame: Frame, regions: Sequence[Region]) -> None:
         """Note it on these regions."""
-        ...
 
 
 @runtime_checkable
@@ -115,7 +109,6 @@ class Handles(Protocol):
     @property
     def handling_s(self) -> float:
         """Processor seconds of that for one frame, on average."""
-        ...
 
 
 async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:

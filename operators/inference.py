@@ -39,43 +39,36 @@ class Inference(Protocol):
 
     def card(self, model: str) -> ModelCard:
         """The card of a model; ModelError if there is none."""
-        ...
 
     def place_of(self, model: str, price: PriceAt = free) -> str:
         """The name by which the next request for a model is to be made; another one for ``MODEL on auto`` alone.
 
         ``price``: of a request at each of its places.
         """
-        ...
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """The card with the input that fits pictures of this size, which ``infer`` takes too.
 
         ``detail``: the longer side that is wanted, if it can be had.
         """
-        ...
 
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         """The name under which a model is run cut at these tensors; its outputs are ``ExitResult``."""
-        ...
 
     async def load(self, model: str) -> float:
         """Make a model ready; ModelError where that fails. Returns the processor seconds that it took."""
-        ...
 
     async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
         """
-        ...
 
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:
         """Processor seconds of one item, all threads together; None as long as it is not known.
 
         ``shape``: of pictures of this shape; None: of those that the model ran on last.
         """
-        ...
 
 
 class InferenceAround:

@@ -21,16 +21,13 @@ class Scalable(Protocol):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Height, width, and the number of colours."""
-        ...
 
     @property
     def bgr(self) -> Pixels:
         """The picture as blue, green and red."""
-        ...
 
     def scaled(self, width: int, height: int) -> Pixels:
         """The picture at another size as blue, green and red."""
-        ...
 
 
 COARSE = 4

@@ -26,11 +26,9 @@ class PictureWriter(Protocol):
 
     def add(self, image: Image, result: Result) -> None:
         """Write one picture."""
-        ...
 
     def close(self) -> None:
         """Finish the file."""
-        ...
 
 
 class VideoWriter:

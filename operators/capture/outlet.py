@@ -43,11 +43,9 @@ class Outlet(Protocol):
 
     def put(self, frame: Frame) -> None:
         """Hand on a frame; raises what the consumer raised."""
-        ...
 
     def close(self) -> None:
         """Return when all frames have been handed on."""
-        ...
 
 
 class Blocking:

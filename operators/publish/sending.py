@@ -20,15 +20,12 @@ class Producer(Protocol):
 
     def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Any:
         """Send a message; the future calls back from a thread of the producer."""
-        ...
 
     def flush(self, timeout: float) -> None:
         """Wait until all messages are sent."""
-        ...
 
     def close(self, timeout: float) -> None:
         """Close the producer."""
-        ...
 
 
 class CaptureTopics(NamedTuple):

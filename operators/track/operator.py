@@ -23,11 +23,9 @@ class Tracker(Protocol):
 
     def update(self, regions: Sequence[Region], elapsed_s: float) -> list[int | None]:
         """For each region the tracker's own number of its track, or None while that is not confirmed."""
-        ...
 
     def alive(self) -> set[int]:
         """The numbers of the tracks that may still be found again."""
-        ...
 
 
 class Track:

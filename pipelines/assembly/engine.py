@@ -40,19 +40,15 @@ class QueryEngine(Inference, Measures, Protocol):
     @property
     def hung(self) -> asyncio.Event:
         """Is set once a network did not return and cannot be ended."""
-        ...
 
     def is_placed(self, model: str) -> bool | None:
         """Whether a remote model is ready where a placement has it; None where none speaks of such models."""
-        ...
 
     async def start(self) -> None:
         """Be ready for requests; BadInput for settings that cannot be used."""
-        ...
 
     async def stop(self) -> None:
         """Finish what was asked so far."""
-        ...
 
 
 class FleetTools(NamedTuple):

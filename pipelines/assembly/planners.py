@@ -39,19 +39,15 @@ class Measures(Protocol):
 
     def card(self, model: str) -> ModelCard:
         """The card of a model."""
-        ...
 
     def measured(self, model: str) -> VariantFigures | None:
         """The figures measured of a model here, None for none; ModelError for those that cannot be used."""
-        ...
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """Keep the times of one more moment; returns the figures with them."""
-        ...
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         """Run a model."""
-        ...
 
 
 @asynccontextmanager

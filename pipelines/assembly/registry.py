@@ -16,35 +16,27 @@ class ShortcutNode(Protocol):
     @property
     def node(self) -> str:
         """The node's name."""
-        ...
 
     def forget(self, stream: str) -> None:
         """Forget a stream."""
-        ...
 
     def published(self, frame: FrameId) -> None:
         """The result of a frame, which was analysed, has been published: background work for it may begin."""
-        ...
 
     def dropped(self, frame: FrameId) -> None:
         """A frame was dropped or has failed: nobody got its answers."""
-        ...
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         """How each stream stands with the shortcuts; with ``gone`` also those that ended or moved away."""
-        ...
 
     def snapshot(self, stream: str) -> bytes | None:
         """The node's knowledge of a stream, as JSON; None where there is none."""
-        ...
 
     def restore(self, stream: str, data: bytes) -> None:
         """Go on from a snapshot, before the stream's first frame; what cannot be used is logged and ignored."""
-        ...
 
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time, and give up other background work."""
-        ...
 
 
 class News:

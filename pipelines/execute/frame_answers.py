@@ -20,15 +20,12 @@ class Sharer(Protocol):
     @property
     def start(self) -> Start:
         """When it must be done, and whether the frame may be dropped."""
-        ...
 
     def has(self, operator: Operator) -> bool:
         """Whether one of its nodes is this operator."""
-        ...
 
     def plan(self, operator: Operator) -> Call:
         """The task of this operator, as the query's planner decides."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

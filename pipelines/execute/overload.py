@@ -33,11 +33,9 @@ class OverloadPolicy(Protocol):
 
     def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The queue is full: the index of the frame to drop, or None to make the source wait."""
-        ...
 
     def late(self, frame: WaitingFrame, newer_waiting: bool, now: float, service_s: float) -> bool:
         """Whether to give up a waiting frame; ``service_s`` is the time that analysing it is expected to take."""
-        ...
 
 
 class Block:

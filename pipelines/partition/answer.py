@@ -22,27 +22,21 @@ class Analyser(Protocol):
 
     async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
         """Analyse one frame; raises only what ``load`` raises. Frames of a stream come in the order of the calls."""
-        ...
 
     def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
         """Make the result of a frame that was not analysed."""
-        ...
 
     def published(self, result: Result) -> None:
         """Take note that a result has been published: work for it that nobody waits for may begin."""
-        ...
 
     def busy(self, stream: str) -> bool:
         """Whether a frame of the stream waits or is analysed."""
-        ...
 
     async def settled(self, within_s: float) -> None:
         """Return when no frame is analysed any more, also of those that were given up, or after so long."""
-        ...
 
     def forget(self, stream: str) -> None:
         """Drop the state of a stream whose partition moved away, or that was silent for long."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

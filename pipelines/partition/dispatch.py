@@ -24,11 +24,9 @@ class Derive(Protocol):
 
     def __call__(self, result: Result) -> list[Event | Counts]:
         """Return the events that a result causes; called once for each result, in the order of its stream."""
-        ...
 
     def forget(self, stream: str) -> None:
         """Drop the state of a stream: its partition moved away."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,15 @@ class Resume(Protocol):
 
     def reset(self) -> None:
         """Note that partitions moved: other workers may have answered frames meanwhile."""
-        ...
 
     async def cover(self, since_s: float) -> None:
         """Read all results of frames published at ``since_s`` (epoch) or later."""
-        ...
 
     def answered(self, header: FrameHeader) -> bool:
         """Whether the frame has a result; asked once per frame."""
-        ...
 
     def recent(self, stream: str) -> list[Result]:
         """The stream's last results in order, given out once."""
-        ...
 
 
 class _Identity(msgspec.Struct):

@@ -54,26 +54,21 @@ class Planner(Protocol):
 
     def arrived(self, stream: str, now_s: float) -> None:
         """A frame of the stream has arrived; frames that are dropped count too."""
-        ...
 
     def begins(self, start: Start) -> None:
         """The nodes of a frame are about to run; frames of one stream come one at a time."""
-        ...
 
     def plan(self, step: Step) -> Decision:
         """The decision for one node of the stream's latest frame."""
-        ...
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
         """A node of the stream's latest frame has ended, which has carried out this plan.
 
         Returns the seconds that each model which there was to choose from seldom exceeds for so many objects.
         """
-        ...
 
     def forget(self, stream: str) -> None:
         """The stream ended, or its partition moved away."""
-        ...
 
 
 class FirstListed:

@@ -58,7 +58,6 @@ class ResultSink(Protocol):
 
     def write(self, result: Result) -> None:
         """Take a result, quickly: it is called on the event loop. ``SluiceError`` ends the run."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ class EnergyMeter(Protocol):
 
     def joules_per_s(self) -> float | None:
         """Joules for a second of it, busy, of late; None as long as it is not known."""
-        ...
 
 
 class ProcessorEnergy:

@@ -49,7 +49,6 @@ class DayLedger(Protocol):
 
     def settle(self, wanted: Settlement) -> BudgetStanding:
         """Take so much more of a day's budget, or give it back; what is taken is never brought above ``most``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

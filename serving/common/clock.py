@@ -20,7 +20,6 @@ class Timer(Protocol):
 
     def cancel(self) -> None:
         """Do not call it."""
-        ...
 
 
 class Clock(Protocol):
@@ -28,19 +27,15 @@ class Clock(Protocol):
 
     def monotonic_s(self) -> float:
         """Seconds since some moment; never goes back. One machine's processes share it."""
-        ...
 
     def passed_s(self) -> float:
         """Like ``monotonic_s``, but counts on while the machine sleeps, where the system tells that."""
-        ...
 
     def now(self) -> datetime:
         """The time of day, UTC."""
-        ...
 
     def call_at(self, at_s: float, callback: Callable[[], None]) -> Timer:
         """Call from the event loop when ``monotonic_s`` has come to ``at_s``, at once if it has."""
-        ...
 
 
 class SystemClock:

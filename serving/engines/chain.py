@@ -39,11 +39,9 @@ class Segment(Protocol):
     @property
     def input(self) -> TensorSpec:
         """The input; a first axis of 1 stands for a graph that runs one item at a time."""
-        ...
 
     def run(self, batch: Array) -> list[Array]:
         """Outputs for one item or more, of the right shape and type."""
-        ...
 
 
 class SegmentChain(ABC):

@@ -105,22 +105,18 @@ class Activations(Protocol):
 
     def enter(self, batch: Array) -> None:
         """A batch begins."""
-        ...
 
     def through(self, segment: int, rows: int, options: RunOptions) -> Array:
         """Run one segment of so many rows, which are all that have not left.
 
         Returns its tap, of the last segment the network's output; valid until the segment is run again.
         """
-        ...
 
     def leave(self, segment: int, leaving: Sequence[bool], there: list[int]) -> list[int]:
         """Some rows go no further than a segment. Returns who is still there, in the order in which they lie now."""
-        ...
 
     def memory_bytes(self) -> int:
         """Resident memory of what is kept from batch to batch, beside the engine's."""
-        ...
 
 
 class HostActivations:

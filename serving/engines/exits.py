@@ -19,12 +19,10 @@ class ExitAnswers(Protocol):
     @property
     def distribution(self) -> NDArray[np.float32]:
         """N × classes; rows that are not answered do not matter."""
-        ...
 
     @property
     def hit(self) -> NDArray[np.bool_]:
         """N: whether each is answered."""
-        ...
 
 
 class Exit(Protocol):
@@ -32,7 +30,6 @@ class Exit(Protocol):
 
     def look(self, features: NDArray[np.float32]) -> ExitAnswers:
         """Look at N × values, the tap of the items that are still undecided. Called on the device's thread."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -31,23 +31,18 @@ class Group(Protocol):
     @property
     def batch_limit(self) -> int | None:
         """The most items of one run; None: any number."""
-        ...
 
     def check(self, model: str, batch: Array) -> None:
         """Raise ModelError where a model does not take a batch."""
-        ...
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """The outputs for every request; networks see at most ``step`` items at a time."""
-        ...
 
     def memory_bytes(self) -> int:
         """Resident memory of all its parts, measured."""
-        ...
 
     def close(self) -> None:
         """Give the memory back."""
-        ...
 
 
 class NetworkGroup:

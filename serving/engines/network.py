@@ -26,30 +26,24 @@ class Engine(Protocol):
     @property
     def inputs(self) -> Sequence[TensorSpec]:
         """The input of each segment; empty before ``load``."""
-        ...
 
     def load(self, segments: Sequence[bytes]) -> None:
         """Open every segment; ModelError where the runtime cannot. Called once."""
-        ...
 
     def run(self, segment: int, batch: Array) -> list[Array]:
         """Outputs of one segment in its graph's order, first axis as long as the batch's, which may be 0.
 
         ModelError for a wrong shape or type or an engine that is closed; SluiceError where the network fails.
         """
-        ...
 
     def memory_bytes(self) -> int:
         """Memory that this network took where it lies, measured while it was loaded and first run."""
-        ...
 
     def used_bytes(self) -> int:
         """Memory in use where networks of this engine lie, by whatever it was taken."""
-        ...
 
     def close(self) -> None:
         """Give the memory back; the engine cannot be used afterwards. Calling it again does nothing."""
-        ...
 
 
 _under_way: dict[int, Callable[[], None]] = {}

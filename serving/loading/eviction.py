@@ -25,18 +25,15 @@ class EvictionPolicy(Protocol):
 
     def requested(self, model: str, now: float) -> None:
         """A request for the model has arrived, whether it is resident or not; ``now`` in seconds never falls."""
-        ...
 
     def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
         """The model is resident; both figures are measured, ``load_s`` is the penalty of a miss."""
-        ...
 
     def evict(self, candidates: Container[str], needed_bytes: int) -> list[str]:
         """Models that give back at least so much and are no longer resident hereafter, all of them candidates.
 
         Candidates are the resident models that nobody uses. Less than needed only where they hold no more.
         """
-        ...
 
 
 def eviction_set(ascending: Iterable[str], size_bytes: Mapping[str, int], needed_bytes: int) -> list[str]:

@@ -26,22 +26,18 @@ class WaitingRequest(Protocol):
     @property
     def deadline(self) -> float:
         """When the answer to its frame should be there, in seconds of any one clock."""
-        ...
 
     @property
     def items(self) -> int:
         """How many places it takes in a batch; a request is not split unless it exceeds the limit alone."""
-        ...
 
     @property
     def droppable(self) -> bool:
         """Whether it may be given up; otherwise it runs, however late."""
-        ...
 
     @property
     def downstream_s(self) -> float:
         """The least time its frame still needs after this network."""
-        ...
 
 
 R = TypeVar("R", bound=WaitingRequest)
@@ -121,7 +117,6 @@ class Policy(Protocol):
 
     def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
         """The next batch, of ``max_batch`` places at most unless one request alone takes more; ``now`` in seconds."""
-        ...
 
 
 def decide(

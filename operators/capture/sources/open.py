@@ -42,24 +42,19 @@ class Source(Protocol):
     @property
     def interval_s(self) -> float:
         """Nominal time between its frames."""
-        ...
 
     @property
     def duration_s(self) -> float | None:
         """The duration that it promises; None where it does not say."""
-        ...
 
     def pictures(self) -> Iterator[Picture]:
         """The sampled frames, in order. ``SourceError`` if the source breaks."""
-        ...
 
     def summary(self) -> str | None:
         """Return a note for people after the end; None if all is well."""
-        ...
 
     def close(self) -> None:
         """Release files and memory."""
-        ...
 
 
 def open_source(

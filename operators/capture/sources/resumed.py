@@ -16,7 +16,6 @@ class Opens(Protocol):
 
     def __call__(self, *, hardware: Hardware) -> VideoReader:
         """``hardware``: a device that was tried, to decode instead of software."""
-        ...
 
 
 class ResumedVideo:

@@ -57,15 +57,12 @@ class Sink(Protocol):
 
     def restore(self, notice: Notification) -> None:
         """Take a stream's state as it is at the beginning, where states are kept."""
-        ...
 
     async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         """Return once the other side has taken it; raises ``Refused``, ``Failed`` or ``Away``."""
-        ...
 
     async def run(self) -> None:
         """The sink's own work, until it is cancelled."""
-        ...
 
 
 Sinks = Sequence[tuple[SinkSpec, Sink]]

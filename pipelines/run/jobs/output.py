@@ -20,23 +20,18 @@ class JobOutput(Protocol):
     @property
     def positions(self) -> Mapping[str, Position]:
         """The last durable result of each stream."""
-        ...
 
     def tail(self, stream: str) -> list[PastFrame]:
         """The last durable frames of a stream, in order: the lead-in of those to come."""
-        ...
 
     async def write(self, result: Result) -> None:
         """Take the next result of a stream; raises SluiceError where it cannot be written."""
-        ...
 
     async def settle(self, stream: str) -> None:
         """Make all results of a stream durable: the recording has ended, or its analysis is broken off."""
-        ...
 
     def close(self) -> None:
         """Let another process write there."""
-        ...
 
 
 class PlaceClosed(BadInput):

@@ -38,7 +38,6 @@ class ParameterMap(Protocol):
 
     def __getitem__(self, name: str, /) -> InferParameter:
         """The parameter of this name, made if it is not there."""
-        ...
 
 
 def set_parameter(parameters: ParameterMap, name: str, value: Value) -> None:

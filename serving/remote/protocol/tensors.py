@@ -24,7 +24,6 @@ class SharedReader(Protocol):
 
     def read(self, place: SharedPlace, into: Array) -> None:
         """Fill a contiguous array of the place's size; Malformed where the region is not known or ends before."""
-        ...
 
 
 def add_input(request: ModelInferRequest, name: str, array: Array, place: SharedPlace | None = None) -> None:

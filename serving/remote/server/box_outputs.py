@@ -22,22 +22,18 @@ class FoundBoxes(Protocol):
     @property
     def boxes(self) -> NDArray[np.float32]:
         """K × 4."""
-        ...
 
     @property
     def scores(self) -> NDArray[np.float32]:
         """One for each box."""
-        ...
 
     @property
     def classes(self) -> NDArray[np.intp]:
         """Indices of the card's classes."""
-        ...
 
     @property
     def landmarks(self) -> NDArray[np.float32] | None:
         """K × 5 × 2, where the detector tells them."""
-        ...
 
 
 class BoxReader(Protocol):
@@ -47,7 +43,6 @@ class BoxReader(Protocol):
         self, card: ModelCard, outputs: Sequence[Array], min_score: float | None = None, /
     ) -> Sequence[FoundBoxes]:
         """One entry per picture; ModelError where the outputs do not fit the card."""
-        ...
 
 
 def box_specs(card: ModelCard) -> dict[str, TensorSpec]:
