@@ -23,7 +23,7 @@ from benchmarks.autoscale_parts.greedy import heuristic
 from benchmarks.autoscale_parts.programme import Programme, Solution, programme
 from benchmarks.autoscale_parts.state import Application, MachineKind, ScalableVariant, ServingState
 from benchmarks.harness import Outcome, Row, interleaved, run
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms
 
 KINDS = (
     MachineKind("cpu", 0.384 / 3600, {"cores": 8, "memory_gb": 32}),

@@ -10,7 +10,7 @@ from typing import Any
 
 from operators.extensions import NONE
 from pipelines.query.check import examine, open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.yaml_file import Document, read_yaml
 from serving.catalogue.lookup import Catalogue
 

@@ -13,7 +13,7 @@ from operators.extensions import NONE
 from operators.observer import Observer, Observers
 from pipelines.environment import catalogue
 from pipelines.process.iterated import iterated
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.given import given

@@ -67,7 +67,7 @@ from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
-from pipelines.run.jobs import chunk_taker, chunks, live_load, parquet_output, past, pending
+from pipelines.run.jobs import chunk_taker, chunks, live_load, output, parquet_output, pending
 from pipelines.run.replay import comparison, match
 from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
@@ -137,7 +137,7 @@ SAID = {
     ],
     "memory.md": [
         f"that a worker reads ahead, each with {pending.BESIDE_BYTES >> 10} KiB more | *{mib(pending.MOST_BYTES)}*",
-        f"*{chunks.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {past.MOST_LEAD}*",
+        f"*{chunks.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {output.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
         f"| connections over gRPC | *{BACKEND.connections}* |",
@@ -379,7 +379,7 @@ SAID = {
     "fleet.md": [f"are wanted, up to {packing.MOST_NODES} in all"],
     "how-to/analyse-an-archive.md": [
         f"at most {parquet_output.ROWS} results of one stream",
-        f"the last {past.LEAD_S:.0f} s of media time, at least {past.LEAST_LEAD} frames",
+        f"the last {output.LEAD_S:.0f} s of media time, at least {output.LEAST_LEAD} frames",
         f"`--at-once {chunks.AT_ONCE}`",
         f"less than {live_load.TERMS.offline_busy * 100:.0f} % of the device's time",
         f"none of the last {live_load.WINDOW_S:.0f} s was late",

@@ -20,7 +20,7 @@ from benchmarks.autoscale_parts.programme import ROUNDING, Solution, programme
 from benchmarks.autoscale_parts.state import Key, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
 from benchmarks.autoscale_parts.wanted import wanted_machines
-from serving.autoscale.terms import CLEARLY
+from serving.autoscale.machines import CLEARLY
 
 FIRST_MEMORY, USUAL = AutoscaleMemory(), WholeTerms()
 

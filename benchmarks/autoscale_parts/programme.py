@@ -14,7 +14,7 @@ from math import ceil
 from typing import Literal
 
 from benchmarks.autoscale_parts.state import Key, ServingState
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms
 
 Pool = tuple[str, str]
 """A kind of machine, and one of its resources: all machines of a kind together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms
 
 
 @dataclass(frozen=True, slots=True)

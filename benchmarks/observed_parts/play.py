@@ -26,7 +26,7 @@ from pipelines.observe.live import pictures
 from pipelines.observe.live.page import Page
 from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun

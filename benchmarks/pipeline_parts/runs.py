@@ -32,7 +32,7 @@ from pipelines.assembly.parts import build_executor
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.duties import Duties
 from pipelines.process.tuning import tuned
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.lineage import STAGES
 from pipelines.query.query_file import Events, Query
 from pipelines.report.run_counts import RunCounts

@@ -12,7 +12,7 @@ from operators.observer import UNOBSERVED, Observer
 from pipelines.assembly.planners import Measures
 from pipelines.environment import backend, ledger_path
 from pipelines.process.extras import need
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.elsewhere.backends import addresses
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.models.remote_models import named_backends

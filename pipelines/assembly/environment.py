@@ -17,8 +17,7 @@ from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.zones.layout import Zone
 from pipelines.assembly.registry import Shortcuts
-from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import DagNode
+from pipelines.query.dag import CompiledQuery, DagNode
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 

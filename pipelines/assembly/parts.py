@@ -32,7 +32,7 @@ from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.process.tasks import meanwhile
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
 from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode, is_planned
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, Query

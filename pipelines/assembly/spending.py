@@ -15,8 +15,7 @@ from pipelines.assembly.paid_inference import CallWorks, NodePurse, PaidInferenc
 from pipelines.environment import ledger_path
 from pipelines.planning.within_budgets import Paid
 from pipelines.query.budgets import NodeBudget
-from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import DagNode
+from pipelines.query.dag import CompiledQuery, DagNode
 from pipelines.query.nodes import MOTION, NetworkNode
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.energy import EnergyMeter, gpu_power, processor_energy

@@ -20,7 +20,7 @@ from pipelines.assembly.engine import engine_of
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
 from pipelines.assembly.recognise import gallery_recogniser
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
 from serving.common.explain import first_line
 from serving.errors import SluiceError

@@ -16,8 +16,7 @@ from pipelines.environment import artefacts_dir, catalogue, measured
 from pipelines.measure.prospects import demanding, exits_used, hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
-from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import Dag
+from pipelines.query.dag import CompiledQuery, Dag
 from pipelines.query.look_ahead import in_words
 from pipelines.query.query_file import Query, StreamSpec
 from pipelines.query.zones import MaskSpec, ShapeSpec

@@ -17,7 +17,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.proposal import SecretFiles, finder, query_name, query_text, words_of
 from serving.catalogue.lookup import Catalogue
 from serving.common import files

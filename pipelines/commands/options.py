@@ -20,7 +20,7 @@ from serving.errors import BadInput
 
 if TYPE_CHECKING:
     from pipelines.observe.record.layout import Manifest, Recording
-    from pipelines.query.compiled import CompiledQuery
+    from pipelines.query.dag import CompiledQuery
 
 log = logging.getLogger(__name__)
 

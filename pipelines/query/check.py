@@ -11,8 +11,7 @@ from pathlib import Path
 
 from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
-from pipelines.query.compiled import CompiledQuery, compiled
-from pipelines.query.dag import Dag, compile_dag
+from pipelines.query.dag import CompiledQuery, Dag, compile_dag, compiled
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
 from pipelines.query.lineage import node_problems

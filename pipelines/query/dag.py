@@ -1,4 +1,4 @@
-"""From the nodes of a query to the order in which they run. Pure."""
+"""From the nodes of a query to the order in which they run, and to a query that can run. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pipelines.query.filters import ZONE, Facts, Selection, leaves
 from pipelines.query.lineage import answers_before, lineage, makes_regions, node_problems, of_frames, source_of, tracked
 from pipelines.query.nodes import MOTION, NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
 from pipelines.query.query_file import Query
+from serving.catalogue.lookup import Catalogue
 from serving.errors import QueryError
 
 if TYPE_CHECKING:
@@ -180,3 +181,25 @@ def way_to(node: DagNode | None, nodes: Mapping[str, DagNode]) -> list[DagNode]:
 def passes(way: Sequence[DagNode], region: Region) -> bool:
     """Whether an object on which no recogniser has answered yet may come through the filters of these nodes."""
     return all(node.lets_pass(region) for node in way)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledQuery:
+    """A query and what is found out of it once, before anything runs."""
+
+    query: Query
+    dag: Dag
+    """The query's nodes, in the order in which they run."""
+    catalogue: Catalogue
+    """Where its models are looked up."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of its models, by name."""
+        models = {name for node in self.dag.nodes for name in node.models if name in self.catalogue.names()}
+        return {name: self.catalogue.find(name).card.version for name in sorted(models)}
+
+
+def compiled(query: Query, catalogue: Catalogue) -> CompiledQuery:
+    """Order the nodes of a query; raises QueryError with a line per problem."""
+    return CompiledQuery(query, compile_dag(query), catalogue)

@@ -12,7 +12,7 @@ from operators.frames.frame import Frame
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.process.signals import stop_loop_on_signals
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from serving.common.clock import SteadyClock

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds
 from pipelines.query.check import open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.proposal import Finder, SecretFiles, everyday, query_name, query_text, words_of
 from pipelines.query.yaml_file import MAX_BYTES, parse_yaml
 from serving.catalogue.lookup import Catalogue

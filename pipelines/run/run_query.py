@@ -23,7 +23,7 @@ from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
 from pipelines.process.tuning import tuned
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.report.run_report import RunReport
 from pipelines.report.text import render

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from serving.autoscale.cheapest import Candidate, Programme
-from serving.autoscale.terms import CLEARLY, AutoscaleTerms
+from serving.autoscale.machines import CLEARLY, AutoscaleTerms
 from serving.placement.curves import BatchCurve
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.place import place

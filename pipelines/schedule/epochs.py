@@ -20,8 +20,7 @@ from operators.wire.schema import (
 from pipelines.schedule.cheapest_models import ModelChoices, placed_for_least
 from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
-from serving.autoscale.machines import wanted_workers
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms, wanted_workers
 from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare
 from serving.placement.prefixes import Prefixes

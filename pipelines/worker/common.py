@@ -19,8 +19,7 @@ from pipelines.assembly.registry import ShortcutNode
 from pipelines.environment import backend
 from pipelines.execute.lanes import Lanes
 from pipelines.measure.process_meter import ProcessMeter
-from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import DagNode, depends
+from pipelines.query.dag import CompiledQuery, DagNode, depends
 from pipelines.query.filters import ZONE, leaves
 from pipelines.query.models.remote_models import named_backends
 from pipelines.query.nodes import DetectNode, NetworkNode, RecogniseNode, is_planned

@@ -16,7 +16,7 @@ from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.duties import Duties, PlanPublisher
 from pipelines.partition.sampling import thinned
 from pipelines.partition.stream_state import StateConfig
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pipelines.query.check import open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.yaml_file import MAX_BYTES
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput, SluiceError

@@ -15,7 +15,7 @@ from cache_adapt.learned.artefact import ExitArtefact
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.adapt.link import linked
 from pipelines.worker.worker import WorkerConfig, run_worker

@@ -15,7 +15,7 @@ from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.hostile import good, odd, pills
 from tests.integration.test_worker import messages_of

@@ -14,7 +14,7 @@ from operators.wire.schema import Result, StreamPlan, from_json
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.partition.duties import PlanPublisher
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.worker_parts import Wire, frame_message

@@ -17,7 +17,7 @@ from operators.inference import prepared
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.engine import engine_of
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from serving.scheduling.requests import Urgency
 from tests.integration.backend_process import backend_process

@@ -11,7 +11,7 @@ from operators.wire.schema import StreamPlan, from_json
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.partition.duties import PlanPublisher
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.photos import (

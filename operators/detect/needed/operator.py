@@ -17,13 +17,12 @@ from operators.audits.streams import Streams
 from operators.base import Call, Handles, NodeAnswer, Operator, ask, make_ready
 from operators.decision import Decision
 from operators.detect.detail.stream import StreamDetail
-from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Before, FrameAudit, Published, SkipAudits
 from operators.detect.needed.carried import aged
 from operators.detect.needed.needed_stream import NO_RUN, NeededStream, SkipTerms
-from operators.detect.needed.pace import PROBATION_RATE, SkipPace
+from operators.detect.needed.pace import PROBATION_RATE, SkipPace, from_json, to_json
 from operators.detect.needed.policy import AHEAD, Reason, in_words
 from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
@@ -137,10 +136,10 @@ class DetectWhenNeeded:
 
     def snapshot(self, stream: str) -> bytes | None:
         known = self._streams.here(stream)
-        return None if known is None else snapshot.to_json(known.pace.learnt, self._model, self._terms.accuracy)
+        return None if known is None else to_json(known.pace.learnt, self._model, self._terms.accuracy)
 
     def restore(self, stream: str, data: bytes) -> None:
-        learnt = snapshot.from_json(data, self._model, self._terms.accuracy, f"stream {stream}, node {self.node}")
+        learnt = from_json(data, self._model, self._terms.accuracy, f"stream {stream}, node {self.node}")
         if learnt is not None:
             self._restored[stream] = SkipPace.after(1 - self._terms.accuracy, learnt)
 

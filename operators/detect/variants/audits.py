@@ -20,15 +20,45 @@ from cache_adapt.audit.state import Rule
 from learning.budget import Budget
 from operators.audits.stream_audits import StreamAudits
 from operators.audits.unit_costs import UnitCosts
-from operators.background import PendingLook
+from operators.background import Backlog, PendingLook
+from operators.base import Call, Operator, ask
+from operators.decision import Decision
 from operators.detect.agreement import opinion
 from operators.detect.needed.matching import agreement
-from operators.detect.variants.second_looks import FrameLooks, ModelPicture
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
+from operators.frames.planes import Pixels
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.adaptation import Disagreement
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
-from operators.wire.schema import ShortcutKind
+from operators.wire.schema import FrameId, ShortcutKind
+from serving.scheduling.requests import BACKGROUND
+
+AUDITED = FrameId("audit", "", 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelPicture:
+    """A picture, and the model that is to look at it."""
+
+    model: str
+    pixels: Pixels
+
+    @property
+    def nbytes(self) -> int:
+        return self.pixels.nbytes
+
+
+class FrameLooks(Backlog[ModelPicture, Sequence[Region]]):
+    """Those of one node."""
+
+    def __init__(self, detector: Operator) -> None:
+        super().__init__(self._find, "a second model cannot look at frames for an audit")
+        self._detector = detector
+
+    async def _find(self, asked: ModelPicture) -> Sequence[Region]:
+        frame = frame_of(AUDITED, asked.pixels)
+        return (await ask(self._detector, frame, (), Call(Decision(asked.model), BACKGROUND))).regions
+
 
 KIND: ShortcutKind = "variant"
 

@@ -14,8 +14,7 @@ from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.decision import Decision
-from operators.detect.variants.audits import KIND, AuditedStream, FrameAnswer, VariantAudits, VariantTerms
-from operators.detect.variants.second_looks import FrameLooks
+from operators.detect.variants.audits import KIND, AuditedStream, FrameAnswer, FrameLooks, VariantAudits, VariantTerms
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameId, NodePlan
 from serving.errors import BackendDown, ModelError, OutOfService

@@ -13,7 +13,7 @@ from pipelines.observe.record.layout import Manifest
 from pipelines.observe.record.reading import read_manifest
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import MOTION
 from serving.common.untrusted import printable
 from serving.errors import SluiceError

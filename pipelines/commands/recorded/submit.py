@@ -13,7 +13,7 @@ from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.yaml_file import read_yaml
 from pipelines.run.jobs.chunks import AT_ONCE, recordings
 from pipelines.run.overwriting import keep_apart

@@ -23,7 +23,7 @@ from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
 from pipelines.measure.stand_ins.planner import Chosen
 from pipelines.measure.stand_ins.roles import contests, listed, stood_in_for
 from pipelines.measure.stand_ins.shown import ShownItems, Watched
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from serving.catalogue.lookup import Entry
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.untrusted import decode

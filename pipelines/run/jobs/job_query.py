@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from operators.capture.sources.uri import SourceUri
 from pipelines.query.check import examine
-from pipelines.query.compiled import CompiledQuery, compiled
+from pipelines.query.dag import CompiledQuery, compiled
 from pipelines.query.models.remote_models import named_backends
 from pipelines.query.query_file import StreamSpec
 from pipelines.query.yaml_file import Document, parse_yaml

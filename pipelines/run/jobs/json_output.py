@@ -14,8 +14,7 @@ from operators.publish.jsonl import JsonLines
 from operators.wire.bounds import Id, MediaTime, Seq
 from operators.wire.schema import Result, from_json
 from pipelines.process.extras import need
-from pipelines.run.jobs.output import JobOutput, only_writer
-from pipelines.run.jobs.past import MOST_LEAD, PastFrame, Position, is_lead
+from pipelines.run.jobs.output import MOST_LEAD, JobOutput, PastFrame, Position, is_lead, only_writer
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from serving.autoscale.machines import offline_may_run
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms, offline_may_run
 from serving.common.clock import SYSTEM, Clock
 from serving.common.threads import usable_cores
 from serving.scheduling.device import DeviceStats

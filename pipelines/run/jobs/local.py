@@ -21,7 +21,7 @@ from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
 from pipelines.process.terminal import say
 from pipelines.process.tuning import tuned
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.jobs.chunks import AT_ONCE

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from operators.wire.schema import BoundingBox, Object, Result, to_json
-from pipelines.run.jobs.output import make_folder, only_writer
-from pipelines.run.jobs.past import PastFrame, PastObject, Position, is_lead
+from pipelines.run.jobs.output import PastFrame, PastObject, Position, is_lead, make_folder, only_writer
 from serving.errors import BadInput, SluiceError
 
 ROWS: Final = 2000

@@ -19,8 +19,7 @@ from operators.wire.schema import Object, Result
 from operators.zones.geometry import overlap
 from pipelines.execute.executor import Executor
 from pipelines.run.embedded import EmbeddedRun
-from pipelines.run.jobs.output import JobOutput
-from pipelines.run.jobs.past import PastFrame, PastObject, Position
+from pipelines.run.jobs.output import JobOutput, PastFrame, PastObject, Position
 
 
 @dataclass(frozen=True)

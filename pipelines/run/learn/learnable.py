@@ -9,7 +9,7 @@ from cache_adapt.learned.specs import ExitCut
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_places import exit_places
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.models.remote_models import roles_of
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue, Entry

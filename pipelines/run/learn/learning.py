@@ -10,7 +10,7 @@ from cache_adapt.learned import files
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file
 from pipelines.measure.stand_ins.roles import candidates, stood_in_for
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts, lookup_s, network_costs
 from pipelines.run.learn.learnable import Learnable, LearnableNode

@@ -18,7 +18,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import probabilities
 from pipelines.assembly.engine import engine_of
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
 from pipelines.run.learn.recording import OnProgress, RecordedLooks
 from pipelines.run.learn.taken import TakenLooks

@@ -22,7 +22,7 @@ from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.planning.planner import FirstListed
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import takes_frame
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs

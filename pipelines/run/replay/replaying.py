@@ -24,7 +24,7 @@ from pipelines.execute.executor import Executor
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, streams
 from pipelines.planning.planner import Planner
 from pipelines.process.signals import stop_loop_on_signals
-from pipelines.query.compiled import CompiledQuery, compiled
+from pipelines.query.dag import CompiledQuery, compiled
 from pipelines.query.query_file import StreamSpec
 from pipelines.run.replay.comparison import Comparison
 from pipelines.run.replay.past import AsThen, is_whole, pasts, together

@@ -1,10 +1,10 @@
-"""The remote models of one backend: what they are, and calls to them."""
+"""The remote models of one backend: what they are, that they stay the same networks, and calls to them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -18,17 +18,19 @@ from serving.errors import BackendDown, ModelError, TooLate
 from serving.loading.rectangles import Rectangles
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import CallTimes
-from serving.remote.client.calls import CallRoom, Calls, RefusedCall
-from serving.remote.client.descriptions import Descriptions
+from serving.remote.client.calls import AnotherNetwork, CallRoom, Calls, RefusedCall
 from serving.remote.client.inference_call import InferenceCall
 from serving.remote.client.pick import PlacedRates
-from serving.remote.client.remote_model import RemoteModel
+from serving.remote.client.remote_model import RemoteModel, of_others, of_ours, read_tensors
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.client.servers import Resolve, Servers, resolved
+from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import WireLimits
-from serving.remote.protocol.wire_card import wire_card
+from serving.remote.protocol.service import MODEL_CONFIG, MODEL_METADATA
+from serving.remote.protocol.wire_card import PLATFORM, read_card, wire_card
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.requests import BACKGROUND, Urgency
+from serving.variants.variant import parse, sized
 
 log = logging.getLogger(__name__)
 
@@ -213,3 +215,47 @@ def _parts(batch: Array, most: int | None) -> list[Array]:
     if most is None or len(batch) <= most:
         return [batch]
     return [batch[begin : begin + most] for begin in range(0, len(batch), most)]
+
+
+class Descriptions:
+    """Those of the networks of one backend."""
+
+    def __init__(self, catalogue: Catalogue, limits: WireLimits) -> None:
+        self._catalogue, self._limits = catalogue, limits
+
+    def own(self, served: str) -> ModelCard | None:
+        """The card of this name here; None where there is none."""
+        try:
+            variant = parse(served)
+            return sized(self._catalogue.find(variant.model).card, variant)
+        except ModelError:
+            return None
+
+    async def of(self, served: str, server: ServerChannel, timeout_s: float) -> RemoteModel:
+        """The network as the server describes it; ModelError where it cannot be used, Malformed for nonsense."""
+        said = await server.ask(MODEL_METADATA, pb.ModelMetadataRequest(name=served), timeout_s)
+        tensors, own = read_tensors(said, self._limits), self.own(served)
+        if said.platform != PLATFORM:
+            return of_others(served, own, tensors)
+        config = await server.ask(MODEL_CONFIG, pb.ModelConfigRequest(name=served), timeout_s)
+        return of_ours(served, read_card(config.config, self._limits), own, tensors)
+
+    async def verified(
+        self, model: RemoteModel, server: ServerChannel, others: Collection[ServerChannel], timeout_s: float
+    ) -> RemoteModel:
+        """Make sure, once for each connection, that the server serves this network; AnotherNetwork if not.
+
+        Returns one that has taken its place, where that is asked and read alike and none of the ``others`` has the old.
+        """
+        if model.served in server.verified:
+            return model
+        try:
+            found = await self.of(model.served, server, timeout_s)
+        except ModelError as error:
+            raise AnotherNetwork(str(error)) from error
+        if found != model and not found.can_replace(model):
+            raise AnotherNetwork(f"{model.served} takes or says something else there than it did: start anew to use it")
+        if found != model and any(model.served in each.verified for each in others):
+            raise AnotherNetwork(f"{model.served} is another network there than on other servers")
+        server.verified.add(model.served)
+        return found

@@ -15,8 +15,7 @@ from serving.remote.client.remote_model import RemoteModel
 from serving.remote.client.server_channel import ServerChannel
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import put_urgency, read_queue
-from serving.remote.protocol.parameters import WireLimits, set_parameter, values
-from serving.remote.protocol.places import SharedPlace
+from serving.remote.protocol.parameters import SharedPlace, WireLimits, set_parameter, values
 from serving.remote.protocol.service import MODEL_INFER
 from serving.remote.protocol.tensors import add_input, read_outputs
 from serving.remote.protocol.wire_card import IDENTITY, LEAST_SCORE

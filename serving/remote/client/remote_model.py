@@ -15,9 +15,9 @@ from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Array, TensorSpec
 from serving.common.untrusted import printable
 from serving.errors import Malformed, ModelError
-from serving.remote.protocol.datatypes import dtype_of
 from serving.remote.protocol.inference_pb2 import ModelMetadataResponse
 from serving.remote.protocol.parameters import WireLimits, checked_name
+from serving.remote.protocol.tensors import dtype_of
 from serving.remote.protocol.wire_card import wire_card
 
 DESCRIBING = {"version", "tier", "file", "sha256", "licence", "source", "description", "accuracy", "views", "joules"}

@@ -1,4 +1,6 @@
-"""The cost of calls to an endpoint: by the call, by what goes over the wire, and by the tokens that it counts. Pure."""
+"""The cost of calls to an endpoint: by the call, by what goes over the wire, and by the tokens that it counts; and how
+often it may be called. Pure.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +53,30 @@ class CallCost:
         dearest, expected = self._dearest, self.of(None, wire_bytes)
         self._dearest = dearest
         return max(dearest, expected)
+
+
+class CallRate:
+    """How often one endpoint may be called in a minute: a token bucket.
+
+    Work in the background leaves the other half of a minute's calls to frames.
+    """
+
+    def __init__(self, per_minute: int | None) -> None:
+        """``per_minute``: None for any number."""
+        self._per_minute = per_minute
+        self._bucket = float(per_minute or 0)
+        self._filled_s: float | None = None
+
+    def refusal(self, now_s: float, background: bool = False) -> str | None:
+        """Why no call may be made now; None where one may. ``now_s``: of a steady clock."""
+        most = self._per_minute
+        if most is None:
+            return None
+        gone_s = 0.0 if self._filled_s is None else max(0.0, now_s - self._filled_s)
+        self._bucket, self._filled_s = min(float(most), self._bucket + gone_s * most / 60), now_s
+        least = 1.0 + most / 2 * background
+        return None if self._bucket >= least else f"the {most} calls of a minute are made"
+
+    def begin(self) -> None:
+        """Count a call that is made now."""
+        self._bucket -= 1.0

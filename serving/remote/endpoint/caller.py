@@ -16,8 +16,7 @@ from serving.common.untrusted import printable
 from serving.common.wire_use import called
 from serving.errors import Malformed, ModelError, Unavailable
 from serving.remote.breaker import Breaker, BreakerRule
-from serving.remote.endpoint.call_cost import CallCost, expected
-from serving.remote.endpoint.call_rate import CallRate
+from serving.remote.endpoint.call_cost import CallCost, CallRate, expected
 from serving.remote.endpoint.question import body, manners
 from serving.remote.endpoint.reply import LARGEST_BYTES, Reply, read_names, read_reply
 from serving.remote.endpoint.terms import VisionEndpoint

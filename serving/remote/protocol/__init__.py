@@ -3,6 +3,6 @@ comes from another machine is decoded here, strictly and within bounds.
 
 ``inference_pb2`` is generated from ``inference.proto`` by ``make stubs``.
 
-Read in this order: ``inference_pb2``, ``service``, ``datatypes``, ``parameters``, ``asked``,
-``membership``, ``places``, ``tensors``, ``wire_card``, ``region_file``, ``owned_region``.
+Read in this order: ``inference_pb2``, ``service``, ``parameters``, ``asked``,
+``membership``, ``tensors``, ``wire_card``, ``region_file``, ``owned_region``.
 """

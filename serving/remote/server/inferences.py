@@ -17,8 +17,7 @@ from serving.errors import Malformed
 from serving.preprocess import from_bytes
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE, read_urgency
-from serving.remote.protocol.parameters import Value, number, set_parameter, values
-from serving.remote.protocol.places import read_place
+from serving.remote.protocol.parameters import Value, number, read_place, set_parameter, values
 from serving.remote.protocol.tensors import add_output, read_inputs
 from serving.remote.protocol.wire_card import IDENTITY, INPUT, LEAST_SCORE
 from serving.remote.server.admission import FLOAT_BYTES, Admission, ServerLimits

@@ -16,9 +16,8 @@ from serving.common.tensors import Array
 from serving.common.untrusted import decode, printable
 from serving.errors import Malformed
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.datatypes import DTYPES, dtype_of
 from serving.remote.protocol.parameters import FIELDS, ParameterMap, Value, WireLimits, set_parameter
-from serving.remote.protocol.tensors import MOST_ELEMENTS, read_outputs
+from serving.remote.protocol.tensors import DTYPES, MOST_ELEMENTS, dtype_of, read_outputs
 
 BINARY_SIZE, BINARY_OUTPUT, BINARY_OUTPUTS = "binary_data_size", "binary_data", "binary_data_output"
 """Parameters of a tensor, of an output that is asked for, and of a request whose outputs are all to be bytes."""

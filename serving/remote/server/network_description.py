@@ -10,7 +10,7 @@ import numpy as np
 from serving.catalogue.cards import ModelCard
 from serving.common.tensors import TensorSpec
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.datatypes import datatype
+from serving.remote.protocol.tensors import datatype
 from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card
 from serving.remote.server.refusals import NotServed
 

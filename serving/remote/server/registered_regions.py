@@ -14,8 +14,7 @@ from serving.errors import Malformed
 from serving.remote.peers import is_here
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.owned_region import sweep
-from serving.remote.protocol.parameters import WireLimits, checked_name
-from serving.remote.protocol.places import SharedPlace
+from serving.remote.protocol.parameters import SharedPlace, WireLimits, checked_name
 from serving.remote.protocol.region_file import RegionFile, open_region
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.autoscale_parts.exact import solve
 from benchmarks.autoscale_parts.greedy import heuristic
 from benchmarks.autoscale_parts.programme import Candidate, Programme, Solution, programme
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms
 from tests.benchmarks.autoscale_parts.fleets import brute_force, state
 
 COUNTS = {"cpu": 200, "inferentia": 20, "gpu": 10}

@@ -12,7 +12,7 @@ from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.budgets import LearningSpec
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from serving.backend import Backend
 from serving.errors import ModelError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query

@@ -16,7 +16,7 @@ from operators.testing.engine import FakeEngine, card_of
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.spending import Spending, spending
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.days import DayRule

@@ -18,7 +18,7 @@ from operators.frames.frame import Frame, Region
 from operators.testing import call, make_frame
 from operators.wire.schema import Object, Result, from_json
 from pipelines.commands.check import command
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import load_query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.report.budget_text import BudgetFigures
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query

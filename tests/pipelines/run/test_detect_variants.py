@@ -21,8 +21,7 @@ from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.node import node
 from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import backend
-from pipelines.query.compiled import compiled
-from pipelines.query.dag import compile_dag
+from pipelines.query.dag import compile_dag, compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query

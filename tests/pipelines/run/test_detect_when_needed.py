@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query

@@ -22,7 +22,7 @@ from operators.recognise.exits import account, cut_oracle, tuning
 from operators.wire.schema import NodePlan
 from pipelines.assembly import environment
 from pipelines.measure.exit_files import exits_file
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.report.run_report import RunReport
 from pipelines.run.outputs import Outputs

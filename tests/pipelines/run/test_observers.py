@@ -17,7 +17,7 @@ from operators.wire.schema import Result
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun

@@ -22,7 +22,7 @@ from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import artefacts_dir, backend, catalogue
 from pipelines.measure.stand_ins import stand_ins
 from pipelines.measure.stand_ins.stand_ins import StandIns
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from pipelines.settings import cache_dir

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query

@@ -12,7 +12,7 @@ from operators.zones.visits import LineReport
 from pipelines.environment import catalogue
 from pipelines.observe.forward.opening import open_sinks
 from pipelines.observe.forward.sinks_file import SinksFile
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.report.run_report import RunReport
 from pipelines.run.outputs import Outputs

@@ -8,8 +8,8 @@ import pytest
 from operators.wire.schema import BatchTime, TimedModel, from_json, to_json
 from operators.wire.schema import ProcessLoad as Load
 from pipelines.measure.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
+from pipelines.schedule.backend_side import ModelsHere, times
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
-from pipelines.schedule.models_here import ModelsHere, times
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import ModelError
 from serving.remote.session_meter import SessionMeter

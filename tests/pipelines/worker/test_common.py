@@ -13,7 +13,7 @@ from operators.detect.zoned import Zoned
 from operators.testing import make_frame
 from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.common import BorrowedNode, Common, OpenQuery
 from serving.errors import SluiceError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import CompiledQuery
 from pipelines.worker.following import Following
 from pipelines.worker.query_files import QueryFiles
 from serving.errors import BadInput

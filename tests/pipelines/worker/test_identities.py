@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.common import identities
 

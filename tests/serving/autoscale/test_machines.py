@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.autoscale.machines import offline_may_run, wanted_workers
-from serving.autoscale.terms import AutoscaleTerms
+from serving.autoscale.machines import AutoscaleTerms, offline_may_run, wanted_workers
 from serving.scheduling.health import State
 
 TERMS = AutoscaleTerms()

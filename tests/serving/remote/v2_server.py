@@ -18,10 +18,8 @@ from serving.errors import Malformed
 from serving.remote.client.address import BackendAddress
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE
-from serving.remote.protocol.datatypes import datatype
 from serving.remote.protocol.membership import extension
-from serving.remote.protocol.parameters import WireLimits, set_parameter
-from serving.remote.protocol.places import SharedPlace
+from serving.remote.protocol.parameters import SharedPlace, WireLimits, set_parameter
 from serving.remote.protocol.region_file import RegionFile, open_region
 from serving.remote.protocol.service import (
     MODEL_CONFIG,
@@ -34,7 +32,7 @@ from serving.remote.protocol.service import (
     handlers,
     message_options,
 )
-from serving.remote.protocol.tensors import add_output, read_inputs
+from serving.remote.protocol.tensors import add_output, datatype, read_inputs
 from serving.remote.protocol.wire_card import INPUT, PLATFORM, put_card
 
 LIMITS = WireLimits()

@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 
 from operators.detect.needed.needed_stream import SkipTerms
 from operators.detect.needed.operator import DetectWhenNeeded
-from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, MOST_CREDIT, PACES, SkipPace
-from operators.detect.needed.snapshot import LARGEST_BYTES, from_json, to_json
+from operators.detect.needed.pace import (
+    FIRST_REST,
+    LARGEST_BYTES,
+    LONGEST_REST,
+    MOST_CREDIT,
+    PACES,
+    SkipPace,
+    from_json,
+    to_json,
+)
 from operators.testing.builders import CALL, make_frame
 from operators.testing.engine import FakeEngine
 

@@ -26,7 +26,7 @@ from pipelines.measure.stand_ins.stand_ins import (
     StandIns,
     _Model,
 )
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import ModelError, SluiceError
 from serving.scheduling.requests import Urgency

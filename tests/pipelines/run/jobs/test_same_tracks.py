@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.run.jobs.past import PastFrame
+from pipelines.run.jobs.output import PastFrame
 from pipelines.run.jobs.recording import SameTracks
 from tests.pipelines.run.jobs.results import found, result
 

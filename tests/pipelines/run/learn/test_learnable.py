@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.query.compiled import compiled
+from pipelines.query.dag import compiled
 from pipelines.run.learn.learnable import LAST, Learnable
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query

@@ -13,8 +13,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.remote.client import region_ring
 from serving.remote.client.region_ring import RegionRing
 from serving.remote.protocol import region_file
-from serving.remote.protocol.parameters import values
-from serving.remote.protocol.places import REGION
+from serving.remote.protocol.parameters import REGION, values
 from serving.scheduling.requests import Urgency
 from tests.models import mean_model
 from tests.serving.remote.client.conftest import Connected

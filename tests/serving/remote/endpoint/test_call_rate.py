@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.remote.endpoint.call_rate import CallRate
+from serving.remote.endpoint.call_cost import CallRate
 
 
 def test_a_minutes_calls_come_back_one_by_one() -> None:

@@ -13,11 +13,9 @@ from hypothesis.extra import numpy as arrays
 
 from serving.common.tensors import Array
 from serving.errors import Malformed
-from serving.remote.protocol.datatypes import DTYPES
 from serving.remote.protocol.inference_pb2 import ModelInferRequest, ModelInferResponse
-from serving.remote.protocol.parameters import WireLimits
-from serving.remote.protocol.places import SharedPlace
-from serving.remote.protocol.tensors import add_input, add_output, read_inputs, read_outputs
+from serving.remote.protocol.parameters import SharedPlace, WireLimits
+from serving.remote.protocol.tensors import DTYPES, add_input, add_output, read_inputs, read_outputs
 
 LIMITS = WireLimits(message_bytes=1 << 16)
 ANY = st.sampled_from(sorted(DTYPES)).flatmap(

@@ -14,8 +14,7 @@ from serving.errors import Malformed
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
 from serving.remote.protocol.owned_region import OwnedRegion, create
-from serving.remote.protocol.parameters import WireLimits
-from serving.remote.protocol.places import SharedPlace, put_place
+from serving.remote.protocol.parameters import SharedPlace, WireLimits, put_place
 from serving.remote.protocol.region_file import FOLDER
 from serving.remote.protocol.tensors import add_input
 from serving.remote.server.registered_regions import RegisteredRegions
