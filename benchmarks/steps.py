@@ -39,7 +39,7 @@ from operators.track.association import least_cost
 from serving import preprocess
 from serving.catalogue.cards import ImageInput
 from serving.common.tensors import Image
-from serving.engines.chain import joined
+from serving.engines.engine import joined
 
 SIZES = ((640, 360), (768, 432), (1280, 720), (1920, 1080))
 INPUT = ImageInput(width=416, height=416, colour="bgr", resize="letterbox")

@@ -17,7 +17,8 @@ from operators.frames.frame import Box
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, read_weights
 from serving.common.tensors import Array, Image
-from serving.engines.network import Engine, run_in_steps
+from serving.engines.engine import Engine
+from serving.engines.network import run_in_steps
 from serving.loading.opening import engine_for
 from serving.preprocess import batch
 from serving.variants.artefacts import build, resolve

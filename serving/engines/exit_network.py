@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from serving.common.tensors import Array
-from serving.engines.chain import joined
+from serving.engines.engine import joined
 from serving.engines.groups import GroupRequest, together
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.row_passage import RowPassage

@@ -1,49 +1,18 @@
-"""The one protocol of all runtimes, an opened network whichever of them is inside, and how its run is ended."""
+"""An opened network, whichever runtime is inside, and how its run is ended."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from serving.common.tensors import Array, TensorSpec
-from serving.engines.chain import joined
+from serving.common.tensors import Array
+from serving.engines.engine import Engine, joined
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
     import onnx
-
-
-class Engine(Protocol):
-    """One network in one runtime at one precision.
-
-    Segments are ONNX models, each with one input. The first output of a segment is the next
-    one's input; further outputs are answers (a head's scores, a detector's boxes). ``run`` may be called from several
-    threads at once.
-    """
-
-    @property
-    def inputs(self) -> Sequence[TensorSpec]:
-        """The input of each segment; empty before ``load``."""
-
-    def load(self, segments: Sequence[bytes]) -> None:
-        """Open every segment; ModelError where the runtime cannot. Called once."""
-
-    def run(self, segment: int, batch: Array) -> list[Array]:
-        """Outputs of one segment in its graph's order, first axis as long as the batch's, which may be 0.
-
-        ModelError for a wrong shape or type or an engine that is closed; SluiceError where the network fails.
-        """
-
-    def memory_bytes(self) -> int:
-        """Memory that this network took where it lies, measured while it was loaded and first run."""
-
-    def used_bytes(self) -> int:
-        """Memory in use where networks of this engine lie, by whatever it was taken."""
-
-    def close(self) -> None:
-        """Give the memory back; the engine cannot be used afterwards. Calling it again does nothing."""
 
 
 _under_way: dict[int, Callable[[], None]] = {}

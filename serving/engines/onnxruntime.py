@@ -14,7 +14,7 @@ from serving.common.explain import first_line
 from serving.common.libraries import silent
 from serving.common.precision import Precision
 from serving.common.tensors import Array
-from serving.engines.chain import SegmentChain
+from serving.engines.engine import Engine
 from serving.engines.execution_device import CPU, ON_GPU, opened, providers, runs_on_gpu, used_bytes
 from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class OnnxRuntimeEngine(SegmentChain):
+class OnnxRuntimeEngine(Engine):
     """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
 
     def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:

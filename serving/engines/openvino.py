@@ -11,14 +11,14 @@ import numpy as np
 from serving.common.libraries import silent
 from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
-from serving.engines.chain import SegmentChain
+from serving.engines.engine import Engine
 from serving.errors import ModelError
 
 # The runtime would choose bf16 by itself where it can. A quantised network's graph says what is int8.
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
 
 
-class OpenVinoEngine(SegmentChain):
+class OpenVinoEngine(Engine):
     """Segments as ONNX models, compiled for the CPU at the precision asked for and no other."""
 
     def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.catalogue.lookup import Entry, read_weights, verify
+from serving.engines.engine import Engine
 from serving.engines.groups import Group, NetworkGroup
-from serving.engines.network import Engine, EngineNetwork
+from serving.engines.network import EngineNetwork
 from serving.errors import ModelError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen

@@ -17,7 +17,7 @@ import msgspec
 
 from serving.common import files as atomic
 from serving.common.untrusted import decode
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.errors import Malformed, SluiceError
 from serving.variants.profiles import Fingerprint, fingerprint
 from serving.variants.variant import Variant

@@ -12,7 +12,8 @@ import onnx
 
 from serving.common.tensors import Array
 from serving.common.threads import usable_cores
-from serving.engines.network import Engine, run_in_steps
+from serving.engines.engine import Engine
+from serving.engines.network import run_in_steps
 from serving.errors import SluiceError
 from serving.loading.opening import engine_for
 from serving.loading.thread_choice import chosen

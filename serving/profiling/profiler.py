@@ -11,7 +11,7 @@ from pathlib import Path
 from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
 from serving.common.threads import usable_cores
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.profiling import contenders
 from serving.profiling.agreement import Agree, Right, mean
 from serving.profiling.contenders import Engines

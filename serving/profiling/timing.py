@@ -14,7 +14,7 @@ import onnx
 
 from serving.common.precision import Precision
 from serving.common.tensors import Array
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
 

@@ -16,7 +16,7 @@ from torch import nn
 
 from serving.common.precision import Precision
 from serving.common.tensors import Array
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.openvino import OpenVinoEngine
 from serving.errors import ModelError

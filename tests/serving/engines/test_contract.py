@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from serving.common.tensors import Array
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.errors import ModelError
 from tests.serving.engines.kinds import KINDS, Kind, items, reference
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serving.engines.chain import joined
+from serving.engines.engine import joined
 
 
 def test_a_piece_alone_is_handed_on_as_it_is() -> None:

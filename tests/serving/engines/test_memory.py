@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from serving.engines.chain import give_back, resident_bytes
+from serving.engines.engine import give_back, resident_bytes
 from serving.engines.execution_device import used_bytes
 from serving.graphs.quantise import quantised
 from tests.serving.engines.kinds import KINDS, SIDE, Kind, items

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from serving.engines.network import Engine
+from serving.engines.engine import Engine
 from serving.errors import ModelError, SluiceError
 from tests.models import UINT8, save_graph
 from tests.serving.engines.kinds import ONNX_KINDS, Kind

@@ -9,7 +9,7 @@ from onnx import helper
 
 from serving.catalogue.lookup import Entry
 from serving.common.tensors import Array
-from serving.engines.chain import resident_bytes
+from serving.engines.engine import resident_bytes
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
 from serving.profiling.profiler import ComparedItems, Profiler

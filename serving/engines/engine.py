@@ -44,8 +44,12 @@ class Segment(Protocol):
         """Outputs for one item or more, of the right shape and type."""
 
 
-class SegmentChain(ABC):
-    """An engine but for the opening of one segment, which is the runtime's part."""
+class Engine(ABC):
+    """One network in one runtime at one precision, but for the opening of one segment, which is the runtime's part.
+
+    Segments are ONNX models, each with one input. The first output of a segment is the next one's input; further
+    outputs are answers (a head's scores, a detector's boxes). ``run`` may be called from several threads at once.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -53,13 +57,14 @@ class SegmentChain(ABC):
         self._closed = False
         self._memory_bytes = 0
         self.inputs: Sequence[TensorSpec] = ()
+        """The input of each segment; empty before ``load``."""
 
     @abstractmethod
     def _open(self, segment: bytes) -> Segment:
         """Open one segment; any exception of the runtime."""
 
     def load(self, segments: Sequence[bytes]) -> None:
-        """Open every segment and run each once; ModelError where the runtime cannot."""
+        """Open every segment and run each once; ModelError where the runtime cannot. Called once."""
         before = self.used_bytes()
         try:
             self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
@@ -72,7 +77,10 @@ class SegmentChain(ABC):
         self._memory_bytes = max(self.used_bytes() - before, sum(map(len, segments)))
 
     def run(self, segment: int, batch: Array) -> list[Array]:
-        """Outputs of one segment for a batch of any length; ModelError, or SluiceError where the network fails."""
+        """Outputs of one segment in its graph's order, first axis as long as the batch's, which may be 0.
+
+        ModelError for a wrong shape or type or an engine that is closed; SluiceError where the network fails.
+        """
         segments = self._segments
         if not segments:
             raise ModelError(f"model {self._name!r} is {'closed' if self._closed else 'not loaded'}")
@@ -105,7 +113,7 @@ class SegmentChain(ABC):
         return resident_bytes()
 
     def close(self) -> None:
-        """Give the memory back as soon as the runs under way have ended."""
+        """Give the memory back as soon as the runs under way have ended. Calling it again does nothing."""
         if self._closed:
             return
         self._closed = True
