@@ -17,12 +17,11 @@ from pipelines.planning.within_budgets import Paid
 from pipelines.query.budgets import NodeBudget
 from pipelines.query.dag import CompiledQuery, DagNode
 from pipelines.query.nodes import MOTION, NetworkNode
-from serving.budgets.day_budget import DayBudget
+from serving.budgets.day_budget import BudgetTeller, DayBudget
 from serving.budgets.energy import EnergyMeter, gpu_power, processor_energy
 from serving.budgets.ledger import FileLedger
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork
-from serving.budgets.teller import BudgetTeller
 from serving.budgets.terms import BudgetTerms
 from serving.common.clock import Clock
 from serving.errors import BadInput

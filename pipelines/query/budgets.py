@@ -98,8 +98,7 @@ class DayBudgetSpec(Strict):
         from datetime import time
         from zoneinfo import ZoneInfo
 
-        from serving.budgets.days import DayRule
-        from serving.budgets.terms import BudgetTerms
+        from serving.budgets.terms import BudgetTerms, DayRule
 
         return BudgetTerms(holder, self.amount, prices, DayRule(ZoneInfo(self.zone), time.fromisoformat(self.ends)))
 

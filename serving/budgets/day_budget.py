@@ -20,7 +20,7 @@ not spent. All is called on one thread, and nothing waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -28,6 +28,7 @@ from math import inf
 from serving.budgets.frequency import Frequency
 from serving.budgets.shares import Requester, per_request, saved
 from serving.budgets.terms import FURTHER, MOST_NAMED, BudgetReport, BudgetStanding, BudgetTerms, DayLedger, Settlement
+from serving.common.clock import Clock
 
 LEASES = 200
 """A process takes a day's budget from the ledger in so many parts: one that is killed loses one of them at most."""
@@ -193,3 +194,32 @@ class DayBudget:
 def _requester(spender: _Spender, now_s: float, asks: bool) -> Requester:
     """``asks``: one request more than were made."""
     return Requester(spender.frequency.at(now_s, asks), spender.load_cost, now_s - spender.loaded_at_s)
+
+
+TOLD_S = 1.0
+"""The least time between two reports of a budget."""
+
+
+class BudgetTeller:
+    """For the budgets of one process."""
+
+    def __init__(self, budgets: Collection[DayBudget], clock: Clock, told: Callable[[BudgetReport], None]) -> None:
+        self._budgets, self._clock, self._told = budgets, clock, told
+        self._told_s = -inf
+
+    def called(self) -> None:
+        """A budget may have been drawn on; must be called after each call."""
+        now_s = self._clock.monotonic_s()
+        if now_s - self._told_s >= TOLD_S:
+            self._told_s = now_s
+            self._tell()
+
+    def close(self) -> None:
+        """Give back what was not spent, and tell how all budgets stand."""
+        for budget in self._budgets:
+            budget.close()
+        self._tell()
+
+    def _tell(self) -> None:
+        for budget in self._budgets:
+            self._told(budget.report())

@@ -21,10 +21,9 @@ from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Before, FrameAudit, Published, SkipAudits
 from operators.detect.needed.carried import aged
-from operators.detect.needed.needed_stream import NO_RUN, NeededStream, SkipTerms
+from operators.detect.needed.needed_stream import NO_RUN, NeededStream, SkipTerms, node_plan
 from operators.detect.needed.pace import PROBATION_RATE, SkipPace, from_json, to_json
 from operators.detect.needed.policy import AHEAD, Reason, in_words
-from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region

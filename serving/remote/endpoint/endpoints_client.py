@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from serving.budgets.day_budget import DayBudget
-from serving.budgets.teller import BudgetTeller
+from serving.budgets.day_budget import BudgetTeller, DayBudget
 from serving.budgets.terms import BudgetReport
 from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM

@@ -9,7 +9,7 @@ import av
 import cv2
 import pytest
 
-from operators.annotate import files as pictures
+from operators.annotate import annotator as pictures
 from operators.annotate.annotator import Annotator
 from operators.wire.schema import Result
 from serving.errors import BadInput, SluiceError

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import ASKED_AGAIN_S, SAVED_REQUESTS, DayBudget
-from serving.budgets.days import DayRule
 from serving.budgets.prices import Prices
-from serving.budgets.terms import BudgetTerms
+from serving.budgets.terms import BudgetTerms, DayRule
 from tests.serving.budgets.memory_ledger import MemoryLedger
 
 MIDNIGHT = datetime(2026, 6, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.budgets.days import DayRule
+from serving.budgets.terms import DayRule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC))

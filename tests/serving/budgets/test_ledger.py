@@ -12,11 +12,10 @@ import pytest
 
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import LEASES, DayBudget
-from serving.budgets.days import DayRule
 from serving.budgets.frequency import KeptFrequency
 from serving.budgets.ledger import MOST_HOLDERS, FileLedger
 from serving.budgets.prices import Prices
-from serving.budgets.terms import MOST_NAMED, BudgetTerms, Settlement
+from serving.budgets.terms import MOST_NAMED, BudgetTerms, DayRule, Settlement
 from serving.errors import BadInput
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)

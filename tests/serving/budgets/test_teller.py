@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from serving.budgets.amounts import Amount
-from serving.budgets.day_budget import DayBudget
-from serving.budgets.days import DayRule
+from serving.budgets.day_budget import TOLD_S, BudgetTeller, DayBudget
 from serving.budgets.prices import Prices
-from serving.budgets.teller import TOLD_S, BudgetTeller
-from serving.budgets.terms import BudgetReport, BudgetTerms
+from serving.budgets.terms import BudgetReport, BudgetTerms, DayRule
 from tests.fake_clock import FakeClock
 from tests.serving.budgets.memory_ledger import MemoryLedger
 

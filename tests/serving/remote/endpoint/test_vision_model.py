@@ -17,9 +17,8 @@ import pytest
 
 from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
-from serving.budgets.days import DayRule
 from serving.budgets.prices import Prices
-from serving.budgets.terms import BudgetTerms, DayLedger
+from serving.budgets.terms import BudgetTerms, DayLedger, DayRule
 from serving.common.clock import SystemClock, Timer
 from serving.errors import ModelError, Unavailable
 from serving.remote.endpoint.caller import RESTS
