@@ -10,6 +10,7 @@ import asyncio
 import ctypes
 from pathlib import Path
 
+from serving.common.libraries import give_back
 from serving.common.threads import ROOT, control_groups, in_thread, lines_of
 
 EVERY_S = 60.0
@@ -22,16 +23,9 @@ ARENAS = 2
 
 def few_arenas() -> None:
     """Let all threads share few arenas; call it before the threads start."""
-    mallopt = getattr(_libc(), "mallopt", None)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_ARENA_MAX, ARENAS)
-
-
-def give_back() -> None:
-    """Return free pages to the machine; glibc by itself returns only those at the end of a heap."""
-    trim = getattr(_libc(), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 async def giving_back(every_s: float = EVERY_S) -> None:
@@ -39,10 +33,6 @@ async def giving_back(every_s: float = EVERY_S) -> None:
     while True:
         await asyncio.sleep(every_s)
         await in_thread(give_back)
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
 
 
 def machine_memory_bytes(root: Path = ROOT) -> int:

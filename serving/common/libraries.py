@@ -1,9 +1,10 @@
-"""Libraries: which versions are there; and they report to their makers, or write to the terminal, unless they are told
-not to before they are imported.
+"""Libraries: which versions are there, what the one of C has kept of freed memory; and they report to their makers, or
+write to the terminal, unless they are told not to before they are imported.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -47,3 +48,11 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def give_back() -> None:
+    """Hand memory that has been freed back to the machine; the C library would keep it for later otherwise."""
+    # Other C libraries than glibc have no such call and return freed memory by themselves.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -4,8 +4,6 @@ take.
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +13,7 @@ import numpy as np
 import psutil
 
 from serving.common.explain import first_line
+from serving.common.libraries import give_back
 from serving.common.tensors import Array, TensorSpec
 from serving.errors import ModelError, SluiceError
 
@@ -22,15 +21,6 @@ from serving.errors import ModelError, SluiceError
 def resident_bytes() -> int:
     """Memory of this process that lies in RAM; everything it does at the moment counts."""
     return int(psutil.Process().memory_info().rss)
-
-
-def give_back() -> None:
-    """Hand memory that has been freed back to the system; the C library would keep it for later otherwise."""
-    if sys.platform == "linux":
-        # Other C libraries (musl) have no such call and return freed memory by themselves.
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
 
 
 class Segment(Protocol):

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
 from serving.errors import BadInput
 
 LARGEST_PEM = 1 << 20
+
+
+@dataclass(frozen=True)
+class ServerTls:
+    """A server's certificates as PEM; the key shows in no ``repr``."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+    client_ca: bytes | None = None
+    """Clients must have a certificate of these; None: they need none."""
 
 
 def is_here(address: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.observe.web.listen import Listen, checked_secret, parse_listen
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
-from serving.remote.peers import read_pem
+from serving.remote.peers import ServerTls, read_pem
 
 DEFAULT_GRPC = "127.0.0.1:8001"
 DEFAULT_HTTP = "127.0.0.1:8000"
@@ -26,13 +26,10 @@ class TlsPaths:
 
 
 @dataclass(frozen=True)
-class Certificates:
-    """The content of these files. The key shows in no ``repr``."""
+class Certificates(ServerTls):
+    """The content of these files."""
 
-    certificate: bytes
-    key: bytes = field(repr=False)
-    client_ca: bytes | None
-    paths: TlsPaths
+    paths: TlsPaths = field(default_factory=TlsPaths)
 
     def context(self) -> ssl.SSLContext:
         """For HTTP; raises BadInput where they cannot be used."""

@@ -25,7 +25,7 @@ from pipelines.settings import BrokerSettings, model_memory
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.remote.server.admission import ServerLimits
-from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
+from serving.remote.server.grpc_server import GrpcAddress, grpc_serving
 from serving.remote.server.inference_service import InferenceService, ServedEngine, unheard
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ async def _open(
     config: BackendConfig, service: InferenceService, page: BackendPage | None, fleet: BackendSide | None
 ) -> AsyncIterator[None]:
     """Listen while the block runs, and have the fleet told where."""
-    doors, found = config.doors, config.doors.certificates
-    tls = None if found is None else ServerTls(found.certificate, found.key, found.client_ca)
+    doors, tls = config.doors, config.doors.certificates
     if doors.in_the_clear:
         log.warning("pictures and the token travel in the clear: give --cert and --key where the network is not yours")
     async with AsyncExitStack() as stack:
@@ -140,7 +139,7 @@ async def _open(
         if fleet is not None:
             fleet.listens(at)
         if page is not None:
-            context = None if found is None else found.context()
+            context = None if tls is None else tls.context()
             await stack.enter_async_context(page.serving(service, config.limits.wire, context))
         yield
 

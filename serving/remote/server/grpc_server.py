@@ -16,6 +16,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from serving.errors import BadInput, SluiceError
+from serving.remote.peers import ServerTls
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol import service as rpcs
 from serving.remote.protocol.service import Rpc, handlers, message_options, refused
@@ -35,16 +36,6 @@ HANDSHAKE_MS, IDLE_MS = 5_000, 60_000
 """A connection that has not begun to speak the protocol, and one without a call, is closed: it takes a place."""
 SWEPT_S = 10.0
 """Seconds from one look at shared memory to the next."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTls:
-    """Certificates as PEM; the key shows in no ``repr``."""
-
-    certificate: bytes
-    key: bytes = field(repr=False)
-    client_ca: bytes | None = None
-    """Clients must have a certificate of these; None: they need none."""
 
 
 @dataclass(frozen=True, slots=True)

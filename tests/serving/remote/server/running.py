@@ -14,13 +14,14 @@ from operators.detect.decoding import decode
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
+from serving.remote.peers import ServerTls
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import WireLimits
 from serving.remote.protocol.service import MODEL_INFER, message_options
 from serving.remote.protocol.tensors import add_input, read_outputs
 from serving.remote.protocol.wire_card import INPUT
 from serving.remote.server.admission import ServerLimits
-from serving.remote.server.grpc_server import GrpcAddress, ServerTls, grpc_serving
+from serving.remote.server.grpc_server import GrpcAddress, grpc_serving
 from serving.remote.server.inference_service import InferenceService, ServedEngine
 from serving.scheduling.limits import NetworkBounds
 from tests.models import mean_model

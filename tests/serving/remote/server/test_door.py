@@ -10,11 +10,12 @@ import grpc.aio
 import pytest
 
 from serving.errors import BadInput
+from serving.remote.peers import ServerTls
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.service import SERVER_READY
 from serving.remote.server import grpc_server
 from serving.remote.server.admission import ServerLimits
-from serving.remote.server.grpc_server import HEALTH, NOT_SERVING, SERVING, GrpcAddress, ServerTls, grpc_serving
+from serving.remote.server.grpc_server import HEALTH, NOT_SERVING, SERVING, GrpcAddress, grpc_serving
 from tests.models import mean_model
 from tests.serving.remote.server.running import asking, means, pictures, served
 
