@@ -1,21 +1,26 @@
-"""Reads what a topic has at present, outside any group; one result, and the audits of a stream's shortcuts."""
+"""Reads what a topic has at present, outside any group."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import TypeVar
 
+import msgspec
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, RequestTimedOutError
 
 from operators.transports.record_sets import unreadable
-from operators.wire.schema import NodePlan, Result, StreamPlan, from_json
+from operators.wire.schema import from_json
 from pipelines.kafka.async_clients import reading
 from pipelines.settings import BrokerSettings
 from serving.common.redaction import redact
 from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=msgspec.Struct)
 
 SILENCE_S = 10.0
 """Seconds without a record after which the broker counts as one that does not answer."""
@@ -65,40 +70,15 @@ async def _starts(
     return starts
 
 
-async def each_result(settings: BrokerSettings, topic: str, stream: str | None, take: Callable[[Result], None]) -> None:
-    """Hand every result of the topic, or of one stream, to ``take``; Unavailable where there is no broker."""
+async def messages(settings: BrokerSettings, topic: str, kind: type[M], stream: str | None) -> AsyncIterator[M]:
+    """All messages of this kind, or those of one stream; others are passed over. Unavailable where there is no broker."""
     try:
-        async for record in records(settings, topic, "the result"):
-            if record.value is None or (stream is not None and record.key != stream.encode()):
-                continue
-            try:
-                take(from_json(record.value, Result))
-            except Malformed:
-                continue  # others may write to the topic too
+        async for record in records(settings, topic, "what is explained"):
+            if record.value is not None and (stream is None or record.key == stream.encode()):
+                with suppress(Malformed):  # others may write to the topic too
+                    yield from_json(record.value, kind)
     except (KafkaError, OSError) as error:
-        raise _unavailable(settings, topic, error) from None
-
-
-async def audits(settings: BrokerSettings, topic: str, stream: str, query: str) -> list[NodePlan]:
-    """The shortcuts' audits in the latest plan of a stream; Unavailable where there is no broker."""
-    found: list[NodePlan] = []
-    try:
-        async for record in records(settings, topic, "the stream's plan"):
-            if record.value is None or record.key != stream.encode():
-                continue
-            try:
-                plan = from_json(record.value, StreamPlan)
-            except Malformed:
-                continue
-            if (plan.stream, plan.query) == (stream, query):
-                found = plan.nodes
-    except (KafkaError, OSError) as error:
-        raise _unavailable(settings, topic, error) from None
-    return found
-
-
-def _unavailable(settings: BrokerSettings, topic: str, error: Exception) -> Unavailable:
-    said = redact(str(error) or type(error).__name__)
-    return Unavailable(
-        f"broker {settings.url}: topic {topic} cannot be read: {said}; is it there, and may you read it?"
-    )
+        said = redact(str(error) or type(error).__name__)
+        raise Unavailable(
+            f"broker {settings.url}: topic {topic} cannot be read: {said}; is it there, and may you read it?"
+        ) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from operators.wire.schema import NodePlan, Result
+from operators.wire.schema import NodePlan, Result, StreamPlan
 from pipelines.commands import options
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.terminal import say
@@ -56,9 +56,13 @@ def _from_file(file: Path, seq: int, stream: str | None) -> Result:
 async def _from_broker(
     broker: str | None, prefix: str | None, seq: int, stream: str | None
 ) -> tuple[Result, Sequence[NodePlan]]:
-    from pipelines.kafka import topic_reader  # the client, which a file does without
+    from pipelines.kafka.topic_reader import messages  # the client, which a file does without
 
     settings, topics, sought = broker_settings(broker), TopicsConfig().with_prefix(prefix), Sought(seq, stream)
-    await topic_reader.each_result(settings, topics.name("results"), stream, sought.take)
-    found = sought.result(settings.url)
-    return found, await topic_reader.audits(settings, topics.name("plans"), found.stream, found.query)
+    async for each in messages(settings, topics.name("results"), Result, stream):
+        sought.take(each)
+    found, latest = sought.result(settings.url), list[NodePlan]()
+    async for plan in messages(settings, topics.name("plans"), StreamPlan, found.stream):
+        if (plan.stream, plan.query) == (found.stream, found.query):
+            latest = plan.nodes
+    return found, latest
