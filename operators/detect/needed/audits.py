@@ -117,8 +117,7 @@ class SkipAudits(Backlog[_Skipped, FrameAudit]):
         return min(detail, other), agreement(wide, narrow, self._sure)
 
     async def _detect(self, picture: Pixels, detail: int | None) -> Sequence[Region]:
-        frame, call = frame_of(AUDIT, picture), Call(Decision(self._model), BACKGROUND, detail=detail)
-        return (await ask(self._detector, frame, (), call)).regions
+        return await detected(self._detector, self._model, picture, detail)
 
     def _tell(self, skipped: _Skipped, tell: Told, seen: FrameAudit) -> None:
         tell(seen)
@@ -135,6 +134,12 @@ class SkipAudits(Backlog[_Skipped, FrameAudit]):
             shortcut=opinion(self._model, skipped.published.regions),
             oracle=opinion(self._model, now),
         )
+
+
+async def detected(detector: Operator, model: str, picture: Pixels, detail: int | None = None) -> Sequence[Region]:
+    """The regions that a model finds on a picture while nothing else waits for the engine."""
+    call = Call(Decision(model), BACKGROUND, detail=detail)
+    return (await ask(detector, frame_of(AUDIT, picture), (), call)).regions
 
 
 def _nothing() -> None:

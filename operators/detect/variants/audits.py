@@ -21,19 +21,18 @@ from learning.budget import Budget
 from operators.audits.stream_audits import StreamAudits
 from operators.audits.unit_costs import UnitCosts
 from operators.background import Backlog, PendingLook
-from operators.base import Call, Operator, ask
-from operators.decision import Decision
+from operators.base import Operator
 from operators.detect.agreement import opinion
+from operators.detect.needed.audits import detected
 from operators.detect.needed.matching import agreement
-from operators.frames.frame import Frame, Region, frame_of
+from operators.frames.frame import Frame, Region
 from operators.frames.planes import Pixels
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.adaptation import Disagreement
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
-from operators.wire.schema import FrameId, ShortcutKind
-from serving.scheduling.requests import BACKGROUND
+from operators.wire.schema import ShortcutKind
 
-AUDITED = FrameId("audit", "", 0)
+KIND: ShortcutKind = "variant"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,15 +51,11 @@ class FrameLooks(Backlog[ModelPicture, Sequence[Region]]):
     """Those of one node."""
 
     def __init__(self, detector: Operator) -> None:
-        super().__init__(self._find, "a second model cannot look at frames for an audit")
         self._detector = detector
+        super().__init__(self._find, "a second model cannot look at frames for an audit")
 
     async def _find(self, asked: ModelPicture) -> Sequence[Region]:
-        frame = frame_of(AUDITED, asked.pixels)
-        return (await ask(self._detector, frame, (), Call(Decision(asked.model), BACKGROUND))).regions
-
-
-KIND: ShortcutKind = "variant"
+        return await detected(self._detector, asked.model, asked.pixels)
 
 
 @dataclass(eq=False)
