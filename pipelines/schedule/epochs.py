@@ -21,9 +21,8 @@ from pipelines.schedule.cheapest_models import ModelChoices, placed_for_least
 from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
 from serving.autoscale.machines import AutoscaleTerms, wanted_workers
-from serving.placement.demands import BatchProfile, Demand, DeviceKind, Fleet, FleetBackend
+from serving.placement.demands import Demand, DeviceKind, Fleet, FleetBackend
 from serving.placement.plan import BackendShare, FleetPlan, SessionShare
-from serving.placement.prefixes import Prefixes
 
 WIRE = 0.9
 """Share of a session's time that the backend has; the rest goes to calls."""
@@ -58,25 +57,19 @@ class EpochTask:
     """The load and the fleet of an epoch; ``plan`` is pure, and takes seconds where sessions are many."""
 
     backends: Sequence[ProcessLoad]
-    fleet: Fleet
-    demands: Sequence[Demand]
-    instead: Sequence[Sequence[str]]
-    """For each demand, models that may serve it in place of its own."""
-    profiles: Mapping[str, Mapping[str, BatchProfile]]
-    prefixes: Prefixes
+    choices: ModelChoices
     before: FleetPlan | None
     may_save: bool = True
     """Whether other models may be taken to save cost."""
 
     def plan(self) -> FleetPlan:
-        choices = ModelChoices(self.demands, self.instead, self.profiles, self.fleet, self.prefixes)
-        return placed_for_least(choices, self.before, self.may_save)
+        return placed_for_least(self.choices, self.before, self.may_save)
 
     def changes_models(self, plan: FleetPlan) -> bool:
         """Whether other models than before serve where several may."""
         free = {
             model
-            for each, others in zip(self.demands, self.instead, strict=True)
+            for each, others in zip(self.choices.demands, self.choices.instead, strict=True)
             if others
             for model in (each.model, *others)
         }
@@ -129,12 +122,12 @@ class Epochs:
         instead = [others.get(model, ()) for model, _, _ in planned]
         may_save = now_s - self._changed_s >= self._terms.scaling.horizon_s
         demands = [demand(*each) for each in planned.items()]
-        prefixes = self._view.prefixes()
-        return EpochTask(backends, fleet, demands, instead, profiles, prefixes, self._plan, may_save)
+        choices = ModelChoices(demands, instead, profiles, fleet, self._view.prefixes())
+        return EpochTask(backends, choices, self._plan, may_save)
 
     def end(self, epoch: int, moment: EpochStart, task: EpochTask, plan: FleetPlan) -> FleetPlacement:
         """The placement, once it is planned."""
-        backends, kinds = task.backends, task.fleet.kinds
+        backends, kinds = task.backends, task.choices.fleet.kinds
         numbers = dict(plan.wanted)
         if any(each.cause == "profile" for each in plan.shed) and not backends and kinds:
             # Nobody knows what it costs until one has measured it.
