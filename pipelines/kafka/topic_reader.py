@@ -71,7 +71,7 @@ async def _starts(
 
 
 async def messages(settings: BrokerSettings, topic: str, kind: type[M], stream: str | None) -> AsyncIterator[M]:
-    """All messages of this kind, or those of one stream; others are passed over. Unavailable where there is no broker."""
+    """All messages of this kind, or those of one stream; others are passed over. Unavailable without a broker."""
     try:
         async for record in records(settings, topic, "what is explained"):
             if record.value is not None and (stream is None or record.key == stream.encode()):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from operators.decision import FIRST_LISTED
 from operators.wire.schema import Attribute, DetailPlan, NodeDecision, NodePlan, Object, Result
-from pipelines.report.budget_text import BudgetFigures, budget_line
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 DROPPED = {
     "queue_full": "its stream's queue was full",
@@ -21,10 +24,10 @@ BEFORE = ("capture",)
 """Stages that end before the time from capture to result begins."""
 
 
-def explain(result: Result, audits: Sequence[NodePlan] = (), budgets: Sequence[BudgetFigures] = ()) -> list[str]:
+def explain(result: Result, audits: Sequence[NodePlan] = (), budgets: Sequence[BudgetReport] = ()) -> list[str]:
     """Lines about one frame; ``audits``: those of its stream's shortcuts, ``budgets``: the query's, at any time."""
     said = [*_frame(result), *_nodes(result), *_objects(result), *_audits(audits)]
-    return [*said, *map(budget_line, budgets)]
+    return [*said, *map(str, budgets)]
 
 
 def _frame(result: Result) -> Iterator[str]:

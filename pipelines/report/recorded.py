@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from operators.wire.schema import NodePlan, Result, from_json
-from pipelines.report.budget_text import BudgetFigures
+from serving.budgets.terms import BudgetReport
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 
@@ -72,7 +72,7 @@ def _result(line: bytes, where: str) -> Result:
         raise BadInput(f"{where}: not a result ({error}); give a file that --out wrote") from None
 
 
-def budgets(report: Path) -> list[BudgetFigures]:
+def budgets(report: Path) -> list[BudgetReport]:
     """The closing report's budgets; BadInput where it is no report."""
     return _read(report).budgets
 
@@ -111,4 +111,4 @@ class _Specialization(msgspec.Struct):
 class _Report(msgspec.Struct):
     audits: list[_Audit] = []
     specialization: list[_Specialization] = []
-    budgets: list[BudgetFigures] = []
+    budgets: list[BudgetReport] = []

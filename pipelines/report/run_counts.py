@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
-from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.run_report import (
     AuditReport,
     FrameCounts,
@@ -49,7 +48,7 @@ class RunCounts(Observer):
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
         self._streams: defaultdict[str, _StreamCounts] = defaultdict(_StreamCounts)
-        self._budgets: dict[str, BudgetFigures] = {}
+        self._budgets: dict[str, BudgetReport] = {}
         self._failed_streams: dict[str, StreamFailure] = {}
         self._troubles: dict[str, StreamFailure] = {}
         """Why streams gave no frame when they were last heard of."""
@@ -88,7 +87,7 @@ class RunCounts(Observer):
                 self._tracks.see((result.stream, result.run, found.track_id), found.label)
 
     def budget_stands(self, report: BudgetReport) -> None:
-        self._budgets[report.holder] = BudgetFigures.of(report)
+        self._budgets[report.holder] = report
 
     def report(self, wall_s: float, plans: Sequence[StreamPlan] = ()) -> RunReport:
         """All figures; ``wall_s`` is how long the run took, ``plans`` what its audits found."""

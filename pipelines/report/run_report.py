@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
-from pipelines.report.budget_text import BudgetFigures
 from pipelines.report.tracks import LookReport
+
+if TYPE_CHECKING:
+    from serving.budgets.terms import BudgetReport
 
 
 class FrameCounts(msgspec.Struct, frozen=True):
@@ -102,7 +104,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Who crossed the query's lines."""
     zones: list[ZoneReport] = []
     """Who entered its zones."""
-    budgets: list[BudgetFigures] = []
+    budgets: list[BudgetReport] = []
     """The spending of the query's budgets."""
 
     def to_builtins(self) -> dict[str, Any]:
@@ -110,6 +112,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         found: dict[str, Any] = msgspec.to_builtins(self)
         found["audits"] = [_flat_audit(each) for each in found["audits"]]
         found["specialization"] = [_flat_specialization(each) for each in found["specialization"]]
+        found["budgets"] = [_rounded(each) for each in found["budgets"]]
         return found
 
 
@@ -121,6 +124,13 @@ def _flat_audit(audit: dict[str, Any]) -> dict[str, Any]:
 
 def _flat_specialization(found: dict[str, Any]) -> dict[str, Any]:
     return {"stream": found["stream"], "node": found["node"], **found["figures"]}
+
+
+def _rounded(budget: dict[str, Any]) -> dict[str, Any]:
+    spent = {
+        key: {model: float(f"{cost:.6g}") for model, cost in budget[key].items()} for key in ("spent", "spent_today")
+    }
+    return {**budget, **spent, "left": float(f"{budget['left']:.6g}")}
 
 
 def summaries(plans: Iterable[StreamPlan]) -> list[SpecializationReport]:

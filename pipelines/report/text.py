@@ -10,7 +10,6 @@ from rich.text import Text
 
 from operators.wire.schema import Interval, NodePlan, ProcessorSeconds
 from operators.zones.visits import LineReport, ZoneReport
-from pipelines.report.budget_text import budget_line
 from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import (
     AuditReport,
@@ -56,7 +55,7 @@ def _headline(report: RunReport) -> Iterable[str]:
             yield f"{title}: " + ", ".join(f"{label} {count}" for label, count in counted.items())
     yield from _zones(report.lines, report.zones)
     yield from map(_looks, report.answers)
-    yield from map(budget_line, report.budgets)
+    yield from map(str, report.budgets)
     for stream, failure in report.failed_streams.items():
         yield f"stream {stream} failed ({failure.reason}): {failure.message}"
     for stream, silence in report.silent_streams.items():

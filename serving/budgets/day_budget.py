@@ -140,7 +140,13 @@ class DayBudget:
             today[model] = today.get(model, 0.0) + cost
         terms = self.terms
         return BudgetReport(
-            terms.holder, terms.per_day.unit, terms.per_day.value, dict(self._spent), today, left, self.until
+            terms.holder,
+            terms.per_day.unit,
+            terms.per_day.value,
+            dict(self._spent),
+            today,
+            left,
+            self.until.isoformat(),
         )
 
     def _spender(self, node: str, now_s: float) -> _Spender:

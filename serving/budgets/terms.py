@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Meta
 
 from serving.budgets.amounts import Amount
 from serving.budgets.frequency import KeptFrequency
@@ -14,6 +17,7 @@ from serving.budgets.prices import Prices
 MOST_NAMED = 100
 """Models with spending of their own; that of further ones is told together."""
 FURTHER = "further models"
+SpentOn = Annotated[dict[Annotated[str, Meta(max_length=300)], float], Meta(max_length=MOST_NAMED + 1)]
 
 
 class BudgetStanding(NamedTuple):
@@ -69,21 +73,30 @@ class BudgetTerms:
         return f"{self.per_day} a day of {self.holder}"
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
-    """The spending of a budget, in its unit."""
+class BudgetReport(msgspec.Struct, frozen=True):
+    """The spending of a budget, in its unit; as text ``budget of node vehicle: 3.2 EUR of 5 EUR spent today …``."""
 
-    holder: str
-    unit: str
+    holder: Annotated[str, Meta(max_length=120)]
+    unit: Annotated[str, Meta(max_length=5)]
+    """``Wh``, ``B``, ``calls``, or a currency."""
     per_day: float
-    spent: dict[str, float]
+    spent: SpentOn
     """By this process, on each model."""
-    spent_today: dict[str, float]
-    """On this day, by all processes that share the budget, on each model."""
+    spent_today: SpentOn
+    """On this day, by all processes that share the budget."""
     left: float
     """Today."""
-    until: datetime
-    """When the next day begins."""
+    until: Annotated[str, Meta(max_length=40)]
+    """When the next day begins, ISO 8601."""
+
+    def __str__(self) -> str:
+        most = sorted(self.spent_today.items(), key=lambda item: -item[1])
+        on = f" ({', '.join(f'{model} {Amount(cost, self.unit)}' for model, cost in most)})" if most else ""
+        return (
+            f"budget of {self.holder}: {Amount(sum(self.spent_today.values()), self.unit)} of "
+            f"{Amount(self.per_day, self.unit)} spent today{on}; "
+            f"{Amount(self.left, self.unit)} left until {self.until[:16].replace('T', ' ')}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from operators.zones.layout import NOTHING
 from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
-from pipelines.report.budget_text import BudgetFigures, budget_line
 
 if TYPE_CHECKING:
     from serving.budgets.terms import BudgetReport
@@ -57,7 +56,7 @@ class Board(Observer):
             self._figures[event.stream].sightings.passed(event)
 
     def budget_stands(self, report: BudgetReport) -> None:
-        self._budgets[report.holder] = budget_line(BudgetFigures.of(report))
+        self._budgets[report.holder] = str(report)
 
     def in_state(self, status: StreamStatus) -> None:
         self._of(status.stream)

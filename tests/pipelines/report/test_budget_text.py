@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,14 @@ from operators.wire.schema import Result, from_json, to_json
 from pipelines.commands.recorded.explain import command
 from pipelines.observe.live.board import Board
 from pipelines.observe.metrics.recorder import MetricsRecorder
-from pipelines.report.budget_text import MOST_MODELS, BudgetFigures, budget_line
 from pipelines.report.recorded import budgets
 from pipelines.report.run_counts import RunCounts
 from pipelines.report.text import render
-from serving.budgets.terms import MOST_NAMED, BudgetReport
+from serving.budgets.terms import BudgetReport
 from serving.errors import BadInput
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "result-replanned.json"
-UNTIL = datetime(2026, 6, 2, tzinfo=UTC)
+UNTIL = "2026-06-02T00:00:00+00:00"
 REPORT = BudgetReport(
     "node type", "EUR", 5.0, {"large on gpu": 0.25}, {"small": 0.1, "large on gpu": 1.25}, 3.65, UNTIL
 )
@@ -33,10 +31,9 @@ LINE = (
 
 
 def test_a_line_says_what_was_spent_on_what_and_what_is_left() -> None:
-    assert budget_line(BudgetFigures.of(REPORT)) == LINE
+    assert str(REPORT) == LINE
     nothing = BudgetReport("backend gpu", "B", 2.0**31, {}, {}, 2.0**31, UNTIL)
-    assert budget_line(BudgetFigures.of(nothing)).startswith("budget of backend gpu: 0 B of 2 GiB spent today; 2 GiB")
-    assert MOST_MODELS == MOST_NAMED + 1
+    assert str(nothing).startswith("budget of backend gpu: 0 B of 2 GiB spent today; 2 GiB")
 
 
 def test_the_latest_is_in_the_report_and_on_the_page_and_in_metrics() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
-from pipelines.report.budget_text import BudgetFigures
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
+from serving.budgets.terms import BudgetReport
 from tests.pipelines.queries import DETECT, query
 from tests.pipelines.run.test_run_query import lines
 from tests.serving.remote.server.running import served
@@ -25,13 +25,13 @@ MODELS = ["vehicle-type", "vehicle-type-compact"]
 STREET = {"id": "street", "uri": "synthetic:street?seed=54&duration_s=3&fps=10"}
 
 
-def run(folder: Path, per_day: str) -> tuple[list[dict[str, Any]], BudgetFigures]:
+def run(folder: Path, per_day: str) -> tuple[list[dict[str, Any]], BudgetReport]:
     return ran(folder, MODELS, budget={"per_day": per_day, "price": {"per_processor_s": "0.01 EUR"}})
 
 
 def ran(
     folder: Path, models: list[str], backends: Any = None, **keys: Any
-) -> tuple[list[dict[str, Any]], BudgetFigures]:
+) -> tuple[list[dict[str, Any]], BudgetReport]:
     kind = {"name": "kind", "task": "recognise", "input": "detect", "model": models, **keys}
     wanted = query(DETECT, kind, slo_ms=5000, streams=[STREET], backends=backends or {})
     outputs = Outputs(str(folder / "r.jsonl"), report=folder / "rep.json")

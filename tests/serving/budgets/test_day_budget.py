@@ -88,7 +88,7 @@ def test_a_new_day_begins_at_midnight_and_what_was_saved_stays_behind() -> None:
     assert day.budget.reserve("vehicle", 20.0)
     day.budget.pay("vehicle", "large", 20.0, 20.0)
     assert day.budget.left == pytest.approx(4.0)
-    assert day.budget.report().until == MIDNIGHT + timedelta(days=1)
+    assert day.budget.report().until == (MIDNIGHT + timedelta(days=1)).isoformat()
     day.now_s = DAY_S
     assert day.budget.left == 24.0
     found = day.budget.report()
