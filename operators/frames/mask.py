@@ -85,7 +85,7 @@ def kept(masks: Sequence[Mask], regions: Sequence[Region]) -> list[Region]:
     ignored, required, found = (np.zeros(len(regions), bool) for _ in range(3))
     for mask in masks:
         inside = inside_shares(mask.polygon, boxes) >= INSIDE
-        concerned = _concerned(mask, regions)
+        concerned = np.array([mask.labels is None or region.label in mask.labels for region in regions], bool)
         if mask.kind == "ignore":
             ignored |= concerned & inside
         else:
@@ -93,7 +93,3 @@ def kept(masks: Sequence[Mask], regions: Sequence[Region]) -> list[Region]:
             found |= concerned & inside
     counts = ~ignored & (~required | found)
     return [region for region, stays in zip(regions, counts, strict=True) if stays]
-
-
-def _concerned(mask: Mask, regions: Sequence[Region]) -> NDArray[np.bool_]:
-    return np.array([mask.labels is None or region.label in mask.labels for region in regions], bool)

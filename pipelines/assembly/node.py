@@ -39,10 +39,6 @@ def track_settings(spec: TrackNode) -> TrackSettings:
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
 
 
-def _track(spec: TrackNode, environment: Environment) -> Operator:
-    return Track(track_settings(spec))
-
-
 def _recognise(spec: RecogniseNode, environment: Environment) -> Operator:
     # Brings chains of looks and their audits: not for those who only detect and track.
     from pipelines.assembly.recognise import recognise
@@ -55,5 +51,9 @@ def _own(spec: OwnNode, environment: Environment) -> Operator:
     return WholeFrame(spec.name, operator) if takes_frame(spec) and isinstance(operator, OwnRecogniser) else operator
 
 
-BUILDERS: Mapping[str, Builder] = {"detect": detect, "track": _track, "recognise": _recognise}
+BUILDERS: Mapping[str, Builder] = {
+    "detect": detect,
+    "track": lambda spec, _: Track(track_settings(spec)),
+    "recognise": _recognise,
+}
 """For the kinds of nodes that ship."""

@@ -117,7 +117,7 @@ class Executor:
             ahead.begun(header)
         lane, now_s = self._lanes.of(stream), self.clock.monotonic_s()
         waiting_s, unhurried = lane.waiting(self._patient(stream)), stream in self._unhurried
-        droppable = self._droppable(stream)
+        droppable = self._policies.get(stream) == "drop_late"
         start = Start(stream, now_s, deadline_s, droppable, waiting_s, lane.crowded, header.id, unhurried)
         progress = self._walk.begin(Outset(turn.frame, start, ahead, turn.watch.another(), turn.answers))
         return self._analyse(progress, moment, (turn.began_s - moment.captured_s) * 1000)
@@ -132,9 +132,6 @@ class Executor:
         for step in self._final_steps:
             await step(frame, result)
         return result
-
-    def _droppable(self, stream: str) -> bool:
-        return self._policies.get(stream) == "drop_late"
 
     def _waits(self, stream: str) -> bool | UnsetType:
         return True if stream in self._unhurried else UNSET

@@ -85,7 +85,8 @@ def _log_once(settings: BrokerSettings, timeout_s: float) -> Callable[[_NoAnswer
 
     def log_retry(error: _NoAnswer, remaining_s: float) -> None:
         if not warned.is_set():
-            log.warning("no broker answers at %s yet (%s): trying%s", settings.url, error, _span(timeout_s))
+            span = "" if math.isinf(timeout_s) else f" for {timeout_s:g} s"
+            log.warning("no broker answers at %s yet (%s): trying%s", settings.url, error, span)
             warned.set()
 
     return log_retry
@@ -115,10 +116,6 @@ def attempt(
 
     with ThreadPoolExecutor(1) as beside:  # an event loop may run in this thread, as in notebooks
         return beside.submit(asyncio.run, knock(settings, patience_s)).result() or Verdict(words, final=False)
-
-
-def _span(timeout_s: float) -> str:
-    return "" if math.isinf(timeout_s) else f" for {timeout_s:g} s"
 
 
 def admin(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaAdminClient:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -134,16 +135,12 @@ class KafkaResume:
         """Read the tail, unless as much was read since ``reset``."""
         async with self._lock:
             if since_s < self._covered_since_s:
-                await retrying(
-                    lambda: self._read_since(since_s), (KafkaError, OSError), self._persistence, self._log_retry
-                )
+                errors, read = (KafkaError, OSError), partial(self._read, since_s - MARGIN_S)
+                self._tail = await retrying(read, errors, self._persistence, self._log_retry)
+                self._covered_since_s = since_s
 
     def _log_retry(self, error: Exception, remaining_s: float) -> None:
         log.warning("cannot read the tail of topic %s (%s): trying again", self._topic, error)
-
-    async def _read_since(self, since_s: float) -> None:
-        self._tail = await self._read(since_s - MARGIN_S)
-        self._covered_since_s = since_s
 
     async def _read(self, since_s: float) -> Tail:
         await self._flush()

@@ -59,7 +59,9 @@ class OrderedWindow(Generic[Item, Answer]):
 
     async def _run(self) -> None:
         while True:
-            while done := [(item, task.result()) for item, task in takewhile(_is_done, self._inside)]:
+            while done := [
+                (item, task.result()) for item, task in takewhile(lambda inside: inside[1].done(), self._inside)
+            ]:
                 await self._finish(done)
                 for _ in done:
                     self._inside.popleft()
@@ -69,7 +71,3 @@ class OrderedWindow(Generic[Item, Answer]):
 
     def _note(self, task: asyncio.Task[Answer]) -> None:
         self._progress.set()
-
-
-def _is_done(inside: tuple[Any, asyncio.Task[Any]]) -> bool:
-    return inside[1].done()

@@ -123,7 +123,7 @@ class Replanning:
             why="nothing to look at",
             hurried=known.hurried,
             ladder=ladder,
-            fallback=self._fallback(step.node, known),
+            fallback=fallback_of(known.droppable, self._answers_tracks.get(step.node, False)),
         )
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
@@ -174,9 +174,6 @@ class Replanning:
             if least > least_s:
                 least_s = least
         return longest_s, least_s
-
-    def _fallback(self, node: str, known: _StreamLoad) -> Fallback:
-        return fallback_of(known.droppable, self._answers_tracks.get(node, False))
 
     def _load(self, known: _StreamLoad) -> Load:
         objects = {node: ceil(each.alpha) for node, each in known.objects.items()}

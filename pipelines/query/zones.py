@@ -68,7 +68,7 @@ def name_problems(shapes: Sequence[tuple[KeyPath, ShapeSpec]]) -> Iterator[Probl
     """Names that another zone or line of the same stream has."""
     for place, (path, spec) in enumerate(shapes):
         for other_path, other in shapes[:place]:
-            if other.name == spec.name and _share_a_stream(spec.streams, other.streams):
+            if other.name == spec.name and any(_overlap(a, b) for a in spec.streams for b in other.streams):
                 yield Problem((*path, "name"), f"{spec.name!r} is the name of {dotted(other_path)} too")
                 break
 
@@ -79,10 +79,6 @@ def stream_problems(shapes: Iterable[tuple[KeyPath, ShapeSpec]], streams: Collec
         for pattern in spec.streams:
             if streams and not any(fnmatchcase(stream, pattern) for stream in streams):
                 yield Problem((*path, "streams"), f"no stream is called {pattern!r}{choices(pattern, streams)}")
-
-
-def _share_a_stream(one: Sequence[str], other: Sequence[str]) -> bool:
-    return any(_overlap(a, b) for a in one for b in other)
 
 
 @lru_cache(maxsize=1 << 16)

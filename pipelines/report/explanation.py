@@ -103,12 +103,9 @@ def _took(ms: float | None) -> str:
 
 def _objects(result: Result) -> Iterator[str]:
     for each in result.objects:
-        yield f"{_object_name(each)}: {_found(each)}"
+        track = "" if each.track_id is None else f" (track {each.track_id})"
+        yield f"object {each.id}{track}: {_found(each)}"
         yield from (f"  {_answer(attribute)}" for attribute in each.attributes)
-
-
-def _object_name(each: Object) -> str:
-    return f"object {each.id}" + ("" if each.track_id is None else f" (track {each.track_id})")
 
 
 def _found(each: Object) -> str:

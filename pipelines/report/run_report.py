@@ -111,7 +111,9 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         """The object that ``--report`` writes."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         found["audits"] = [_flat_audit(each) for each in found["audits"]]
-        found["specialization"] = [_flat_specialization(each) for each in found["specialization"]]
+        found["specialization"] = [
+            {"stream": each["stream"], "node": each["node"], **each["figures"]} for each in found["specialization"]
+        ]
         found["budgets"] = [_rounded(each) for each in found["budgets"]]
         return found
 
@@ -120,10 +122,6 @@ def _flat_audit(audit: dict[str, Any]) -> dict[str, Any]:
     """Without what specialization did, which has a place of its own."""
     plan = {key: value for key, value in audit["plan"].items() if key != "specialization"}
     return {"stream": audit["stream"], **plan}
-
-
-def _flat_specialization(found: dict[str, Any]) -> dict[str, Any]:
-    return {"stream": found["stream"], "node": found["node"], **found["figures"]}
 
 
 def _rounded(budget: dict[str, Any]) -> dict[str, Any]:

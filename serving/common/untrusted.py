@@ -32,7 +32,7 @@ def printable(text: object, limit: int | None = None) -> str:
     if limit is not None:
         shown = shortened(shown, limit)
     if not shown.isprintable():
-        shown = "".join(each if each.isprintable() else _spelled(each) for each in shown)
+        shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
     return shown if limit is None else shortened(shown, limit)
 
 
@@ -47,20 +47,12 @@ def json_line(data: bytes) -> str:
     if text.isprintable():
         return text
     # Outside of strings JSON has no such characters but white space.
-    return "".join(each if each.isprintable() else " " if each in "\n\r\t" else _in_json(each) for each in text)
+    return "".join(each if each.isprintable() else " " if each in "\n\r\t" else json.dumps(each)[1:-1] for each in text)
 
 
 def shortened(text: str, limit: int) -> str:
     """At most so many characters of a text; the last one tells that something was cut off."""
     return text if len(text) <= limit else text[: limit - len(MARK)] + MARK
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode()
-
-
-def _in_json(character: str) -> str:
-    return json.dumps(character)[1:-1]
 
 
 T = TypeVar("T")

@@ -166,7 +166,7 @@ class _Connection:
                     return self._ending("ended", text or "the source closed the stream")
                 case wire.PictureFollows():
                     assert pixels is not None
-                    if self._is_frozen(pixels):
+                    if self._freeze is not None and self._freeze.frozen(thumbnail(pixels), time.monotonic()):
                         return self._frozen()
                     self._accept(message, pixels)
         return self._ending("ended", "stopped")
@@ -175,9 +175,6 @@ class _Connection:
         if self._first_s is None:
             self._first_s = time.monotonic()
         self._run.accept(Picture(pixels, header.media_time_s, header.captured_s, header.decode_ms))
-
-    def _is_frozen(self, pixels: Pixels) -> bool:
-        return self._freeze is not None and self._freeze.frozen(thumbnail(pixels), time.monotonic())
 
     def _frozen(self) -> _Ending:
         message = f"{self._spec.uri}: the picture has not changed for {self._spec.freeze_timeout_s:g} s"

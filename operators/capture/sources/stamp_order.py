@@ -56,7 +56,8 @@ class StampOrder:
         """Return the right stamp of the next frame, which came out with the stamp ``own``; ``key``: a key frame."""
         self._learn(own)
         if key or not self._shown:
-            self._lose_before(own)
+            for stamp in [stamp for stamp in (*self._held, *self._lent) if stamp < own]:
+                self._lose(stamp)
         self._shown.append(own)
         self._bring(own)
         if self.trusted:
@@ -88,10 +89,6 @@ class StampOrder:
             self._held.remove(stamp)
             insort(self._lent, stamp)
         return stamp
-
-    def _lose_before(self, own: float) -> None:
-        for stamp in [stamp for stamp in (*self._held, *self._lent) if stamp < own]:
-            self._lose(stamp)
 
     def _lose(self, stamp: float) -> None:
         """Forget a stamp that no frame will bring; if it was lent, the least one owed takes its place."""

@@ -100,7 +100,8 @@ class DetailDial:
         if self._credit <= 0 and self.at:
             self._leave("cost")
         elif not self.rest and self._kept >= LEAST_FRAMES and self._credit >= MOST_CREDIT:
-            self.wanted = next(place for place in range(len(prices))[::-1] if self._may_take(place))
+            places = range(len(prices))[::-1]
+            self.wanted = next(place for place in places if place <= self.at or self.too_wide(place) is None)
             if self.wanted > self.at and prices[self.wanted].ready:
                 self._enter(self.wanted)
 
@@ -109,9 +110,6 @@ class DetailDial:
         self._slowest.append(share / self._prices[self.at].squares)
         if share > 1 and self.at:
             self._leave("time")
-
-    def _may_take(self, place: int) -> bool:
-        return place <= self.at or self.too_wide(place) is None
 
     def _count(self, use: DetectorUse) -> None:
         cost = use.runs * self._prices[self.at].squares + use.besides

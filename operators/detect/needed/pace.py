@@ -222,10 +222,7 @@ def from_json(data: bytes, model: str, accuracy: float, where: str) -> Learnt | 
     if found is None:
         return None
     if (found.model, found.accuracy) != (model, accuracy):
-        log.info("%s: the pace was learnt for %s at accuracy %g and begins anew", *_known(where, found))
+        known = printable(found.model), found.accuracy
+        log.info("%s: the pace was learnt for %s at accuracy %g and begins anew", where, *known)
         return None
     return found.learnt
-
-
-def _known(where: str, found: PaceSnapshot) -> tuple[str, str, float]:
-    return where, printable(found.model), found.accuracy

@@ -88,7 +88,8 @@ class Folder:
                     "choose another folder, or remove this one"
                 )
             for number in episodes(self._directory):
-                self._episodes[number] = _Episode(_size_of(self._directory / episode_name(number)))
+                files = (self._directory / episode_name(number)).iterdir()
+                self._episodes[number] = _Episode(sum(_blocks(file.lstat().st_size) for file in files))
             self.bytes = sum(each.bytes for each in self._episodes.values())
         elif any(self._directory.iterdir()):
             raise BadInput(f"cannot record into {self._directory}: other things lie there; choose another folder")
@@ -124,7 +125,3 @@ def _append(path: Path, data: bytes) -> None:
 
 def _blocks(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
-
-
-def _size_of(episode: Path) -> int:
-    return sum(_blocks(file.lstat().st_size) for file in episode.iterdir())
