@@ -135,6 +135,7 @@ class DayBudget:
         self._known, self._lease = self._settle(-self._lease), 0.0
 
     def report(self) -> BudgetReport:
+        """How the budget stands now."""
         left, today = self.left, dict(self._known.spent)
         for model, cost in self._untold.items():
             today[model] = today.get(model, 0.0) + cost

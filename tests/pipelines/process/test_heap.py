@@ -32,7 +32,7 @@ def test_free_memory_below_the_heaps_end_goes_back() -> None:
 
 
 def test_a_c_library_without_these_functions_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.process.heap._libc", object)
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
     few_arenas()
     give_back()
 
