@@ -29,8 +29,8 @@ _THREADS: Final = 2
 """Decoding threads per stream: more would only take cores from other streams."""
 _SPARE: Final = 32
 """More packets than any decoder holds back."""
-_BROKEN_PACKETS: Final = 250
-"""A live stream with this many undecodable packets in a row is given up: ten seconds at 25 fps."""
+_BROKEN_S: Final = 9.0
+"""A live stream none of whose packets could be decoded for so long is given up, before it counts as stalled."""
 _DEVICE_FAILURES: Final = 12
 """A device that fails at so many packets of a live stream in a row is given up: half a second at 25 fps.
 
@@ -97,6 +97,7 @@ class VideoReader:
             self._container.close()
             raise
         self._decoded = self._left_out = self._undecodable = self._damaged = 0
+        self._broken_since_s = 0.0
         self._spare: deque[int] = deque(maxlen=_SPARE)
         self._last_s = 0.0
         self._times = FrameTimes(
@@ -241,8 +242,10 @@ class VideoReader:
             if self._decoded == 0 and isinstance(error, BlockingIOError | MemoryError):
                 refused = "its decoder was refused memory or threads: give the process more"
                 raise SourceError(f"{self._uri}: {refused}", "error") from None
+            if not self._undecodable:
+                self._broken_since_s = started
             self._undecodable += 1  # its neighbours may well be sound
-            if self._uri.live and self._undecodable >= _BROKEN_PACKETS:
+            if self._uri.live and started - self._broken_since_s >= _BROKEN_S:
                 raise SourceError(f"{self._uri}: its pictures cannot be decoded", "decode_error") from None
             return []
         finally:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -162,16 +163,21 @@ def test_a_recording_that_breaks_off_is_not_started_over(tmp_path: Path, http_se
     assert recorder.statuses[-1].message
 
 
-def test_pictures_that_cannot_be_decoded(http_server: Callable[[Respond], str]) -> None:
+def test_pictures_that_cannot_be_decoded_are_told_before_the_stream_counts_as_stalled(
+    http_server: Callable[[Respond], str],
+) -> None:
     def respond(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
         request.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
         request.end_headers()
-        while True:
+        for number in count():
             request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: 10\r\n\r\n\xff\xd8garbage!\r\n")
+            time.sleep(0.1 if number > 60 else 0)  # those that it is probed by come at once
 
-    with Recorder(spec(f"http://{http_server(respond)}/stream", connect_timeout_s=20)) as recorder:
-        recorder.until(lambda: ("reconnecting", "decode_error") in recorder.states)
+    uri = f"http://{http_server(respond)}/stream"
+    with Recorder(spec(uri, connect_timeout_s=20, stall_timeout_s=15)) as recorder:
+        recorder.until(lambda: len(recorder.states) > 1)
+    assert recorder.states[:2] == [("starting", None), ("reconnecting", "decode_error")]
 
 
 def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], str]) -> None:
