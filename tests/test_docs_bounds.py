@@ -168,6 +168,7 @@ SAID = {
         f"| shapes of pictures in which a detector is loaded, beside its own | *{rectangles.MOST_SHAPES}* |",
         f"| *{proofs.MOST}, {kib(proofs.LARGEST)}* for each network |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
+        f"read over HTTP | *{server.MOST_CONNECTIONS}, each of the largest message, for {server.BODY_S:.0f} s* |",
         f"| open pages | *{viewers.MOST_VIEWERS}* |",
         f"| messages that wait for one page | *{viewers.MOST_WAITING}*, the newest of a kind |",
         f"| streams on the page | *{board.MOST_STREAMS}* |",
@@ -240,7 +241,8 @@ SAID = {
         f"| `cause`, `message`, `uri` | {bounds.TEXT_CHARS} characters |",
         f"at least {listen.LEAST_SECRET} characters, from a file",
         f"of an answer no more than {kib(webhook.ANSWER_BYTES)} is read",
-        f"* At most {server.MOST_CONNECTIONS} connections; one without a request for {server.IDLE_S:.0f} s is closed.",
+        f"* At most {server.MOST_CONNECTIONS} connections; one without a request for {server.IDLE_S:.0f} s is closed, "
+        f"and so is one whose request is not whole after {server.BODY_S:.0f} s",
         f"| `seq` | 0 to 2^{bounds.LARGEST_SEQ.bit_length()} - 1; other whole numbers 64 bits |",
         f"| `width`, `height` | 1 to {bounds.LONGEST_SIDE // 1000} {bounds.LONGEST_SIDE % 1000} |",
         f"years {bounds.FIRST_YEAR} to {bounds.LAST_YEAR} |",

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 MOST_CONNECTIONS = 64
 IDLE_S = 15.0
 """A connection without a request is closed after this time."""
+BODY_S = 30.0
+"""A request that is not whole after this time is let go, with what it has sent."""
 REST_S = 1.0
 """The rest of a request that has been answered already is waited for so long, unread."""
 STOP_S = 1.0
@@ -78,7 +80,7 @@ def _guarded(listen: Listen) -> Middleware:
         connection = cast(HttpConnection, request.protocol)
         try:
             if request.match_info.http_exception is None:
-                await request.read()  # as long as it comes, the connection has asked for nothing yet
+                await _come(request)  # until then the connection has asked for nothing
             connection.answering = True
             return await handler(request)
         except web.HTTPException as error:
@@ -89,6 +91,15 @@ def _guarded(listen: Listen) -> Middleware:
             connection.answering = False
 
     return guard
+
+
+async def _come(request: web.Request) -> None:
+    """Return when all of it is here, which its handler then reads."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            await request.read()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(reason=f"the body of this request has not come within {BODY_S:g} s") from None
 
 
 class HttpConnection(web.RequestHandler):

@@ -105,6 +105,23 @@ async def test_who_comes_when_all_places_are_taken_gets_that_of_the_first_who_as
             writer.close()
 
 
+async def test_a_body_that_does_not_come_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "BODY_S", 0.05)
+
+    async def late(request: web.Request) -> web.Response:
+        raise TimeoutError(await request.text())  # which is no matter of the body
+
+    async with serving(HERE, [web.post("/ask", late)], body_bytes=1 << 20) as at:
+        reader, writer = await asyncio.open_connection(at.host, at.port)
+        writer.write(b"POST /ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n" + b"x" * 100_000)
+        answer = await reader.read()  # the connection is closed, or this would wait
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert answer.endswith(b"the body of this request has not come within 0.05 s\n")
+        async with ClientSession() as client, client.post(f"http://{at}/ask", data=b"x" * 100_000) as whole:
+            assert whole.status == 504
+        writer.close()
+
+
 async def test_who_comes_when_all_are_being_answered_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
     asked_for, answer = asyncio.Semaphore(0), asyncio.Event()
