@@ -33,7 +33,7 @@ from benchmarks.shapes_parts.same import merged, recall
 from benchmarks.shapes_parts.ways import FAINT, MODEL, Node, Way
 from benchmarks.tracking_parts.recordings import models
 from operators.base import ask
-from operators.detect.detail.widths import AutoDetail
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.needed.needed_stream import SkipTerms
 from operators.detect.needed.operator import DetectWhenNeeded
 from operators.detect.onnx import OnnxDetector, Reported

@@ -89,7 +89,7 @@ from serving.remote.server.json_messages import MOST_VALUES
 from serving.remote.server.served_networks import LARGEST_RECTANGLE
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
-from specialization.kit import features, folds, recogniser
+from specialization.kit import features, head, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUEUED = inspect.signature(Lane).parameters["depth"].default
@@ -397,7 +397,7 @@ SAID = {
         f"Each class needs {labelled_crops.LEAST_CROPS} crops",
         f"Each crop is looked at {COUNTS[features.LOOKS]} times",
         f"{'at least a point' if recogniser.LEAST_GAIN == 0.01 else '?'} of mean accuracy",
-        f"one fold of {COUNTS[folds.FOLDS]} is measured",
+        f"one fold of {COUNTS[head.FOLDS]} is measured",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
 }

@@ -14,11 +14,10 @@ from scipy.optimize import linprog
 
 from benchmarks.budgets_parts.day import DAY_S, PLACES, Asked, Place
 from benchmarks.budgets_parts.offers import Offer, choose
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.frequency import Frequency
 from serving.budgets.node_spending import NodeSpending
-from serving.budgets.prices import CallWork, Prices
+from serving.budgets.prices import Amount, CallWork, Prices
 from serving.budgets.shares import Requester, per_request
 from serving.budgets.terms import BudgetTerms, DayRule
 from tests.serving.budgets.memory_ledger import MemoryLedger

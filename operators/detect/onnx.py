@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.detect.decoding import candidates, decode, each_once
-from operators.detect.detail.widths import AutoDetail
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
 from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region, make_image

@@ -13,8 +13,7 @@ import msgspec
 from cache_adapt.audit.audit import Audit
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import NodeSnapshot, from_json
-from operators.audits.stream_audits import StreamAudits
-from operators.audits.streams import Streams
+from operators.audits.streams import StreamAudits, Streams
 from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor

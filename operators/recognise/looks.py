@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from operators.audits.stream_audits import DECLINED
+from operators.audits.streams import DECLINED
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
-from operators.detect.detail.widths import AutoDetail
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.detect.zoned import Masked, Zoned

@@ -14,15 +14,14 @@ from learning.budget import SHARE
 from serving.common.explain import Strict
 
 if TYPE_CHECKING:
-    from serving.budgets.amounts import Amount
-    from serving.budgets.prices import Prices
+    from serving.budgets.prices import Amount, Prices
     from serving.budgets.terms import BudgetTerms
 
 _AMOUNT = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)? ?([A-Z]{3}|J|Wh|kWh|KiB|MiB|GiB|TiB|calls)$"})
 
 
 def _parsed(text: str) -> Amount:
-    from serving.budgets.amounts import Amount
+    from serving.budgets.prices import Amount
 
     return Amount.parse(text)
 

@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple, Protocol
 import msgspec
 from msgspec import Meta
 
-from serving.budgets.amounts import Amount
 from serving.budgets.frequency import KeptFrequency
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 
 MOST_NAMED = 100
 """Models with spending of their own; that of further ones is told together."""

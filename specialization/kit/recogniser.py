@@ -19,8 +19,7 @@ from serving.errors import ModelError
 from specialization.kit.base import OUTPUT, Base, Rows, Weights
 from specialization.kit.crops import OTHER, Crops
 from specialization.kit.features import CropFeatures, Report, seen
-from specialization.kit.folds import Folds, divided
-from specialization.kit.head import Head, fitted, held_out_scores, scores
+from specialization.kit.head import Folds, Head, divided, fitted, held_out_scores, scores
 from specialization.kit.report import HeldOut
 
 FILE = "model.onnx"

@@ -14,7 +14,7 @@ from operators.capture.live import protocol as wire
 from operators.capture.sources.decode import VideoReader
 from operators.capture.sources.devices import choose_device
 from operators.capture.sources.hardware import Hardware
-from operators.capture.sources.resumed import ResumedVideo
+from operators.capture.sources.open import ResumedVideo
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.frames.planes import encoding_of

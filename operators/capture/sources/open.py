@@ -1,12 +1,14 @@
-"""The sources that are read in this process: files, directories of images, generated scenes.
+"""The sources that are read in this process: files, directories of images, generated scenes. A device may decode a
+video, and software goes on with it where the device fails.
 
 The generated street is drawn by the folder ``datasets``, which is a checkout's: it is not installed with Sluice.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
@@ -15,11 +17,10 @@ from typing import Protocol
 
 from operators.capture.picture import Picture
 from operators.capture.sources.convert import shrink
-from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.decode import DeviceFailed, VideoReader
 from operators.capture.sources.devices import choose_device
 from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.images import ImageReader, is_image
-from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
 from serving.errors import SourceError
@@ -119,3 +120,50 @@ class GeneratedSource:
 
     def close(self) -> None:
         """Do nothing: nothing is held open."""
+
+
+class Opens(Protocol):
+    """Opens the video; ``SourceError`` if that fails."""
+
+    def __call__(self, *, hardware: Hardware) -> VideoReader:
+        """``hardware``: a device that was tried, to decode instead of software."""
+
+
+class ResumedVideo:
+    """A recording whose frames come once each and in order, though its device fails in the middle.
+
+    Software then decodes it from its beginning and leaves out what has been handed on: media times say which frames
+    those are. That costs time once, and needs no index. A camera has no beginning: there ``DeviceFailed`` is raised.
+    """
+
+    def __init__(self, opens: Opens, hardware: Hardware) -> None:
+        self._opens = opens
+        self._hardware = hardware
+        self._reader = opens(hardware=hardware)
+
+    @property
+    def interval_s(self) -> float:
+        return self._reader.interval_s
+
+    @property
+    def duration_s(self) -> float | None:
+        return self._reader.duration_s
+
+    def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
+        last_s = -math.inf
+        try:
+            for picture in self._reader.pictures(on_progress):
+                last_s = picture.media_time_s
+                yield picture
+        except DeviceFailed:
+            if not self._reader.finite:
+                raise
+            self._reader.close()
+            self._reader = self._opens(hardware=self._hardware)  # which is software now
+            yield from (each for each in self._reader.pictures(on_progress) if each.media_time_s > last_s)
+
+    def summary(self) -> str | None:
+        return self._reader.summary()
+
+    def close(self) -> None:
+        self._reader.close()

@@ -1,4 +1,4 @@
 """How much of a frame a detector is shown, where ``detail: auto`` leaves that to the stream.
 
-Read in this order: ``widths``, ``dial``, ``stream``.
+Read in this order: ``dial``, ``stream``.
 """

@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from operators.detect.detail.dial import DetailDial, DetectorUse, Price
-from operators.detect.detail.widths import AutoDetail, Width, widths
+from operators.detect.detail.dial import AutoDetail, DetailDial, DetectorUse, Price, Width, widths
 from operators.frames.frame import Frame
 from operators.inference import Inference
 from operators.wire.schema import DetailPlan

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from cache_adapt.audit.confidence import sequential
 from operators.decision import Past
 from operators.detect.agreement import UNSURE
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.detail.stream import StreamDetail
-from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.audits import Before, FrameAudit
 from operators.detect.needed.bisection import window_s

@@ -18,7 +18,7 @@ from cache_adapt.audit.audit import Audit, Ticket
 from cache_adapt.audit.coin import coin
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
-from operators.audits.stream_audits import StreamAudits
+from operators.audits.streams import StreamAudits
 from operators.audits.unit_costs import UnitCosts
 from operators.background import Backlog, PendingLook
 from operators.base import Operator

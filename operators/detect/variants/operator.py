@@ -10,8 +10,7 @@ from functools import partial
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot, from_json
-from operators.audits.stream_audits import DECLINED, StreamAudits
-from operators.audits.streams import Streams
+from operators.audits.streams import DECLINED, StreamAudits, Streams
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.decision import Decision
 from operators.detect.variants.audits import KIND, AuditedStream, FrameAnswer, FrameLooks, VariantAudits, VariantTerms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.audits.stream_audits import StreamAudits
+from operators.audits.streams import StreamAudits
 from operators.recognise.audits.standing import Standing
 from operators.recognise.audits.trials import OpenTrials
 from specialization.tally import SpecializationTally

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.audits.stream_audits import DECLINED
+from operators.audits.streams import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook

@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass
 from itertools import count
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
+from serving.budgets.prices import Amount
 from serving.common.clock import Clock, sleep
 from serving.common.redaction import redact
 from serving.common.retrying import Backoff, Persistence

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from operators.base import Handles
-from operators.detect.detail.widths import AutoDetail
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.detections import overlaps
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box

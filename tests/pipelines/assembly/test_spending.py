@@ -17,11 +17,10 @@ from pipelines.assembly.environment import Environment
 from pipelines.assembly.spending import Spending, spending
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.ledger import FileLedger
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import BudgetReport, BudgetTerms, DayRule, Settlement
 from serving.common.wire_use import called, counting
 from serving.errors import BadInput, BudgetSpent, ModelError

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.budgets.amounts import Amount
-from serving.budgets.prices import CallWork, Prices
+from serving.budgets.prices import Amount, CallWork, Prices
 
 
 @pytest.mark.parametrize(

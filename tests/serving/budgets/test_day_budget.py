@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import ASKED_AGAIN_S, SAVED_REQUESTS, DayBudget
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import BudgetTerms, DayRule
 from tests.serving.budgets.memory_ledger import MemoryLedger
 

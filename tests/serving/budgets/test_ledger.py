@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import LEASES, DayBudget
 from serving.budgets.frequency import KeptFrequency
 from serving.budgets.ledger import MOST_HOLDERS, FileLedger
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import MOST_NAMED, BudgetTerms, DayRule, Settlement
 from serving.errors import BadInput
 

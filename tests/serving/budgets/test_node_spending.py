@@ -6,10 +6,9 @@ from math import inf
 
 import pytest
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
 from serving.budgets.node_spending import NodeSpending
-from serving.budgets.prices import CallWork, Prices
+from serving.budgets.prices import Amount, CallWork, Prices
 from serving.budgets.terms import BudgetTerms, DayRule
 from serving.errors import BudgetSpent
 from tests.serving.budgets.memory_ledger import MemoryLedger

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import TOLD_S, BudgetTeller, DayBudget
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import BudgetReport, BudgetTerms, DayRule
 from tests.fake_clock import FakeClock
 from tests.serving.budgets.memory_ledger import MemoryLedger

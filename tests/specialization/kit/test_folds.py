@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specialization.kit.crops import CropOrigin
-from specialization.kit.folds import FOLDS, divided
+from specialization.kit.head import FOLDS, divided
 
 
 def places(*names: str) -> list[CropOrigin]:

@@ -16,11 +16,11 @@ from operators.detect.detail.dial import (
     FIRST_REST,
     LEAST_FRAMES,
     LONGEST_REST,
+    NO_DEARER,
     DetailDial,
     DetectorUse,
     Price,
 )
-from operators.detect.detail.widths import NO_DEARER
 
 SQUARES = (0.62, 1.006, 1.42, 2.31)
 READY = [Price(each, True) for each in SQUARES]

@@ -8,9 +8,8 @@ import logging
 import numpy as np
 import pytest
 
-from operators.detect.detail.dial import LEAST_FRAMES, DetectorUse
+from operators.detect.detail.dial import LEAST_FRAMES, AutoDetail, DetectorUse
 from operators.detect.detail.stream import StreamDetail
-from operators.detect.detail.widths import AutoDetail
 from operators.frames.frame import Frame
 from operators.testing import FakeEngine, card_of, make_frame
 from serving.catalogue.cards import ModelCard

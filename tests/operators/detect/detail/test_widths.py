@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.detect.detail.widths import NO_DEARER, AutoDetail, widths
+from operators.detect.detail.dial import NO_DEARER, AutoDetail, widths
 from serving.catalogue.cards import ImageInput
 
 SQUARE = ImageInput(width=416, height=416, resize="letterbox")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from operators.base import Call, NodeAnswer
 from operators.decision import Past
-from operators.detect.detail.widths import AutoDetail
+from operators.detect.detail.dial import AutoDetail
 from operators.detect.needed.needed_stream import SkipTerms
 from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Box, Frame, Region

@@ -11,7 +11,7 @@ from cache_adapt.audit.coin import coin
 from cache_adapt.audit.state import AuditState, Rule
 from learning.budget import unlimited
 from operators.audits.roles import Roles
-from operators.audits.stream_audits import StreamAudits
+from operators.audits.streams import StreamAudits
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook

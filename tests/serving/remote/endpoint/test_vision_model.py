@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from serving.budgets.amounts import Amount
 from serving.budgets.day_budget import DayBudget
-from serving.budgets.prices import Prices
+from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import BudgetTerms, DayLedger, DayRule
 from serving.common.clock import SystemClock, Timer
 from serving.errors import ModelError, Unavailable
