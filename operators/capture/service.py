@@ -49,8 +49,6 @@ def read_local(run: CaptureRun) -> str | None:
 
 
 class Capture:
-    """One capture run."""
-
     def __init__(
         self,
         spec: CaptureSpec,

@@ -21,8 +21,6 @@ from operators.track.kalman import Array, begin, corners, corners_of, correct, p
 
 @dataclass(frozen=True, slots=True)
 class TrackSettings:
-    """Parameters of the tracker."""
-
     confirm_s: float = 0.15
     """Time that a region must be seen before it gets its id, so that noise gets none."""
     lost_after_s: float = 1.5

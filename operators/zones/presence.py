@@ -36,8 +36,6 @@ class Hysteresis:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """An object is in a zone."""
-
     zone: str
     at_s: float
     """Media time at which it was first seen there."""
@@ -98,8 +96,6 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """An object has crossed a line."""
-
     line: str
     at_s: float
     """Media time at which it was first seen beyond."""

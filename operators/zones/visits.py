@@ -25,8 +25,6 @@ SAME_PLACE = 0.5
 
 @dataclass(slots=True)
 class _Visitor:
-    """One object."""
-
     last: Sighting | None = None
     """None before its first one."""
     frame: int = 0
@@ -137,8 +135,6 @@ class ZoneReport(msgspec.Struct, frozen=True):
 
 
 class EventTotals:
-    """Counts events."""
-
     def __init__(self) -> None:
         self._crossed: defaultdict[tuple[str, str], defaultdict[str, Counter[str]]]
         self._crossed = defaultdict(lambda: defaultdict(Counter))
@@ -169,8 +165,6 @@ class EventTotals:
 
 
 class _Zone:
-    """The figures of one zone."""
-
     def __init__(self) -> None:
         self.entered: Counter[str] = Counter()
         self._left, self._total_s = 0, 0.0

@@ -15,8 +15,6 @@ from serving.variants.variant import parse
 
 
 class NodeWords(NamedTuple):
-    """The words of a node."""
-
     vocabulary: Vocabulary
     digest: str
     """The digest of the names and ``unknown``, in the order of their numbers."""

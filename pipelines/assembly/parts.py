@@ -51,8 +51,6 @@ PlannedBy = Callable[[Planner], Planner]
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of an assembled query."""
-
     executor: Executor
     shortcuts: Shortcuts
     hung: asyncio.Event

@@ -22,8 +22,6 @@ LoadFrame = Callable[[], Frame]
 
 
 class FrameTurn(NamedTuple):
-    """A frame whose turn it is."""
-
     frame: Frame
     began_s: float
     """Seconds on the monotonic clock; decoding comes after."""

@@ -20,8 +20,6 @@ FinalStep = Callable[[Frame, Result], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of streams."""
-
     policies: Mapping[str, PolicyName] = field(default_factory=dict)
     """Overload policies by stream; other streams have ``block``."""
     room: FrameRoom = field(default_factory=FrameRoom)

@@ -27,8 +27,6 @@ Take = Callable[[ConsumerRecord], None]
 
 
 class Follower:
-    """One reader of one topic."""
-
     def __init__(self, settings: BrokerSettings, topic: str, take: Take, since_s: float | None = None) -> None:
         """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest."""
         self.topic = topic

@@ -18,8 +18,6 @@ GPU_INSTALL = f"pip uninstall -y onnxruntime && {install('gpu')}"
 
 @dataclass(frozen=True)
 class Machine:
-    """Facts."""
-
     processor: str
     cores: int
     memory_bytes: int
@@ -47,8 +45,6 @@ class Machine:
 
 @dataclass(frozen=True)
 class MachineFinding:
-    """One line."""
-
     what: str
     state: State
     said: str

@@ -31,8 +31,6 @@ class Derive(Protocol):
 
 @dataclass(frozen=True)
 class TopicNames:
-    """The topics a worker reads and writes."""
-
     frames: str
     results: str
     events: str

@@ -71,8 +71,6 @@ def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]
 
 
 class NoEvents:
-    """Derives nothing."""
-
     def __call__(self, result: Result) -> list[Event | Counts]:
         return []
 
@@ -82,8 +80,6 @@ class NoEvents:
 
 @dataclass(frozen=True)
 class Duties:
-    """Those for one query."""
-
     query: str
     """Its name, which is part of its results."""
     topics: TopicNames

@@ -57,8 +57,6 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outgoing:
-    """A message to publish."""
-
     topic: str
     key: bytes | None
     value: bytes

@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class InWork:
-    """A message in work."""
-
     message: Message
     header: FrameHeader | None = None
     """None where it cannot be read."""

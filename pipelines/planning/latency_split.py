@@ -34,8 +34,6 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class LatencySplit:
-    """A budget for every stage."""
-
     budgets_s: Mapping[str, float]
     workers: float
     """ΣN for one item a second at the input."""

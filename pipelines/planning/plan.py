@@ -44,8 +44,6 @@ class Load:
 
 
 class Choice(NamedTuple):
-    """The choice for one node."""
-
     variant: str
     budget_s: float
     takes_s: float

@@ -29,8 +29,6 @@ TOGETHER = 64
 
 @dataclass(slots=True)
 class _StreamLoad:
-    """The recent figures of one stream."""
-
     objects: Mapping[str, FanOut]
     """Objects that a node looks at, for each frame on which it has any."""
     asked: Mapping[str, FanOut]

@@ -50,8 +50,6 @@ def in_stages(
 
 
 class StageShares:
-    """Those of one query."""
-
     def __init__(
         self, groups: Sequence[Sequence[str]], models: Mapping[str, str], slo_s: float, curves: Curves
     ) -> None:

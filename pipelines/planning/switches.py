@@ -29,8 +29,6 @@ MOST_STREAMS = 1000
 
 @dataclass(slots=True)
 class _Node:
-    """One node of one stream."""
-
     leading: str
     """The model that runs for most frames."""
     shares: dict[str, float] = field(default_factory=dict)

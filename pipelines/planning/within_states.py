@@ -26,8 +26,6 @@ AGAIN_S = 1.0
 
 
 class ModelStanding(NamedTuple):
-    """A model as it is now."""
-
     state: State
     load: float
     """Share of its peak throughput that it serves."""

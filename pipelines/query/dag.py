@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DagNode:
-    """A node in its place."""
-
     spec: NodeSpec
     source: Selection | None
     """Its input; None for the frame itself."""

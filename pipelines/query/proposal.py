@@ -28,8 +28,6 @@ Classes = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class ModelWords:
-    """The words of models."""
-
     detectors: Classes
     recognisers: Classes
     public: Classes
@@ -38,8 +36,6 @@ class ModelWords:
 
 @dataclass(frozen=True)
 class Finder:
-    """How something is found."""
-
     detector: str
     labels: tuple[str, ...] = ()
     """The detector is to report these; (): all that it finds."""

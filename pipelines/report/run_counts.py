@@ -133,8 +133,6 @@ class RunCounts(Observer):
 
 
 class _StreamCounts:
-    """The figures of one stream."""
-
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.latency = Percentiles()

@@ -15,8 +15,6 @@ REMEMBERED_TRACKS = 4096
 
 @dataclass(slots=True)
 class _Labels:
-    """The labels of a track."""
-
     counts: Counter[str]
     usual: str
     """The most frequent one."""

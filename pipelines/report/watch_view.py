@@ -27,8 +27,6 @@ TITLES = f"CAPTURED UTC  {'STREAM':20}  {'SEQ':>7}  {'LATENCY':>9}  {'OUTCOME':8
 
 @dataclass(frozen=True, slots=True)
 class ColouredLine:
-    """A line and its colour."""
-
     text: str
     colour: str | None = None
 

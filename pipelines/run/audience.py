@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class Audience:
-    """All listeners of one run."""
-
     counts: RunCounts
     observers: Observers
     sinks: list[ResultSink]

@@ -79,8 +79,6 @@ MAX_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """A frame that capture has sampled."""
-
     header: FrameHeader
     frame: Frame | None
     """None where there was no room for its picture."""

@@ -26,8 +26,6 @@ FRAMES = 25
 
 @dataclass
 class FirstFrames:
-    """The first frames of a stream."""
-
     frames: int = 0
     objects: int = -1
     """Objects in the picture."""

@@ -177,8 +177,6 @@ LEARNT = 1.25
 
 @dataclass(frozen=True)
 class ModelsHere:
-    """The models of a backend."""
-
     known: Catalogue
     directory: Path
     """Where profiles lie."""

@@ -44,8 +44,6 @@ class EpochTerms:
 
 @dataclass(frozen=True)
 class EpochStart:
-    """When an epoch begins."""
-
     at: datetime
     now_s: float
     partitions: int = MOST_WORKERS
@@ -77,8 +75,6 @@ class EpochTask:
 
 
 class Epochs:
-    """The plans of one scheduler."""
-
     def __init__(self, view: FleetView, terms: EpochTerms, leader: str) -> None:
         self._view, self._terms, self._leader = view, terms, leader
         self._rates = SteadyRates()

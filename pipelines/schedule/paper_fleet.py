@@ -59,8 +59,6 @@ class PaperFleet(Strict):
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """The plan for such a fleet."""
-
     plan: FleetPlan
     prices: Mapping[str, float]
     """By kind of machine: of an hour."""

@@ -47,8 +47,6 @@ SILENT_S = 60.0
 
 @dataclass(frozen=True)
 class ScheduleConfig:
-    """The configuration of a scheduler."""
-
     settings: BrokerSettings
     topics: TopicsConfig
     terms: EpochTerms

@@ -19,8 +19,6 @@ MOST_QUERIES = 100
 
 
 class QueryFiles:
-    """Where the queries of a worker stand."""
-
     def __init__(self, paths: Sequence[Path], known: Catalogue, sources: Sequence[str] = ()) -> None:
         """Files, or folders of files; raises BadInput where there are none, or too many.
 

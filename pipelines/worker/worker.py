@@ -44,8 +44,6 @@ SideWork = Callable[["Backend", Callable[[], int]], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """The configuration of a worker."""
-
     broker: BrokerSettings
     name: str
     """The name of the query, or that of a group of queries; workers of the same name share the partitions."""

@@ -16,8 +16,6 @@ CLEARLY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class AutoscaleTerms:
-    """Thresholds and times."""
-
     horizon_s: float = 60.0
     """A new instance is expected to be needed for so long, 1 / λ of §4.2.1: the longer, the less its loading costs."""
     solve_s: float = 0.5

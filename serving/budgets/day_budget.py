@@ -208,8 +208,6 @@ TOLD_S = 1.0
 
 
 class BudgetTeller:
-    """For the budgets of one process."""
-
     def __init__(self, budgets: Collection[DayBudget], clock: Clock, told: Callable[[BudgetReport], None]) -> None:
         self._budgets, self._clock, self._told = budgets, clock, told
         self._told_s = -inf

@@ -34,8 +34,6 @@ Name = Annotated[str, Meta(min_length=1, max_length=300)]
 
 
 class HolderDay(msgspec.Struct, forbid_unknown_fields=True):
-    """One budget's day."""
-
     day: datetime
     """When it began."""
     taken: Spending = 0.0
@@ -45,8 +43,6 @@ class HolderDay(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LedgerFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of the file."""
-
     schema: Literal["sluice.budgets/1"] = "sluice.budgets/1"
     budgets: Annotated[dict[Name, HolderDay], Meta(max_length=MOST_HOLDERS)] = {}
 

@@ -39,8 +39,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clocks of this machine."""
-
     def monotonic_s(self) -> float:
         return time.monotonic()
 

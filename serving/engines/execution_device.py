@@ -45,8 +45,6 @@ ProviderOptions = tuple[str, dict[str, str]]
 
 @dataclass
 class DeviceChoice:
-    """The process's."""
-
     wanted: Device = "auto"
     index: int = 0
     """The GPU's number among those that the driver tells of."""

@@ -17,8 +17,6 @@ from serving.engines.network import EngineNetwork, run_in_steps
 
 
 class GroupRequest(NamedTuple):
-    """A request."""
-
     model: str
     batch: Array
     policy: RowPolicy | None = None

@@ -37,8 +37,6 @@ LONGEST = 300
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The proof of one change."""
-
     difference: float | None
     """The largest one; None where the changed network did not run."""
     refused: Annotated[str, msgspec.Meta(max_length=LONGEST)] = ""

@@ -46,8 +46,6 @@ class DeviceKind:
 
 @dataclass(frozen=True, slots=True)
 class FleetBackend:
-    """A backend that is there and ready."""
-
     name: str
     kind: str
 

@@ -28,8 +28,6 @@ LONGEST_S = 600.0
 
 
 class FootprintRequest(msgspec.Struct, frozen=True):
-    """A variant and its file."""
-
     model: str
     engine: EngineName
     precision: Precision

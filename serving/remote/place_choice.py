@@ -54,8 +54,6 @@ class _Place:
 
 
 class PlaceChoice:
-    """That of one model."""
-
     def __init__(self, names: Sequence[str], rng: Random, quick_s: float = inf) -> None:
         """``names``: of the model at each place; the first is taken as long as nothing is known.
 

@@ -99,8 +99,6 @@ class SessionMeter:
 
 @dataclass(frozen=True, slots=True)
 class AskedItems:
-    """Items that were asked for."""
-
     counts: SessionCounts | None
     items: int
     due_s: float = math.inf

@@ -18,8 +18,6 @@ from serving.scheduling.batching import TOLERANCE_S, Latency, WaitingRequest
 
 @dataclass(frozen=True, slots=True)
 class SessionLoad:
-    """The work that waits in one session."""
-
     name: str
     latency: Latency
     max_batch: int
@@ -35,8 +33,6 @@ class SessionLoad:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """The session that runs next."""
-
     name: str
     places: int
     """At most so many in its batch, or one request that is larger."""

@@ -14,8 +14,6 @@ LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Time limits of networks."""
-
     batch_s: float = 60.0
 
     @property

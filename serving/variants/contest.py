@@ -39,8 +39,6 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 
 
 class Contender(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One variant in a contest."""
-
     variant: str
     identity: str = ""
     """Digest of what it runs."""

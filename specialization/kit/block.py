@@ -26,8 +26,6 @@ Attributes = Mapping[str, Any]
 
 
 class TunedBlock(NamedTuple):
-    """A block that was trained."""
-
     weights: dict[str, Rows]
     """By their names in the graph."""
     head: Head

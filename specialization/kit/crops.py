@@ -60,8 +60,6 @@ class Crops(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DecodedCrops:
-    """Crops that are in memory."""
-
     classes: Sequence[str]
     labels: Sequence[int]
     places: Sequence[CropOrigin]

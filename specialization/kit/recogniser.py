@@ -29,8 +29,6 @@ LEAST_GAIN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class RecogniserRequest:
-    """A recogniser to make."""
-
     name: str
     right: float = 0.9
     """Share of the names that shall be right."""

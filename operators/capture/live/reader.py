@@ -31,8 +31,6 @@ _STEADY_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a connection ended."""
-
     reason: Reason
     message: str
     delivered_s: float | None = None

@@ -47,8 +47,6 @@ class SkipTally:
 
 
 class Account:
-    """The account of one stream."""
-
     def __init__(self, tally: SkipTally) -> None:
         """``tally``: counts what is booked here."""
         self.detection_s: float | None = None

@@ -51,8 +51,6 @@ class Published:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Skipped:
-    """A frame that is audited."""
-
     stream: str
     media_time_s: float
     pixels: Pixels
@@ -67,8 +65,6 @@ class _Skipped:
 
 @dataclass(frozen=True, slots=True)
 class FrameAudit:
-    """The result of an audit."""
-
     now: Sequence[Region]
     """The detector's regions on the frame."""
     deficit: float

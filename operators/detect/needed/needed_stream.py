@@ -49,8 +49,6 @@ class SkipTerms:
 
 @dataclass(eq=False)
 class NeededStream:
-    """One stream."""
-
     pace: SkipPace
     view: StreamView
     tally: SkipTally

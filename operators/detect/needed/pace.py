@@ -85,8 +85,6 @@ class PaceAudits:
 
 
 class SkipPace:
-    """The pace of one stream."""
-
     def __init__(self, tolerance: float) -> None:
         """``tolerance``: mean deficit that is allowed, 0…1; 0 allows for no skipping."""
         self.tolerance = tolerance

@@ -48,8 +48,6 @@ class ModelPicture:
 
 
 class FrameLooks(Backlog[ModelPicture, Sequence[Region]]):
-    """Those of one node."""
-
     def __init__(self, detector: Operator) -> None:
         self._detector = detector
         super().__init__(self._find, "a second model cannot look at frames for an audit")

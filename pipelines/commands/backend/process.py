@@ -53,8 +53,6 @@ class FleetConfig:
 
 @dataclass(frozen=True)
 class BackendConfig:
-    """The task of a backend process."""
-
     doors: Doors
     limits: ServerLimits = field(default_factory=ServerLimits)
     load: Sequence[str] = ()

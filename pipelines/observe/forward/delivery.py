@@ -50,8 +50,6 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Delivery:
-    """The way to one sink."""
-
     def __init__(
         self, spec: SinkSpec, sink: Sink, observers: Observers, clock: Clock = SYSTEM, sleep: Sleep = asyncio.sleep
     ) -> None:

@@ -47,8 +47,6 @@ class ForwardConfig:
 
 
 class Forwarder:
-    """Works for all sinks of a file."""
-
     def __init__(self, config: ForwardConfig, sinks: Sinks) -> None:
         self._config, self._sinks = config, sinks
         self._events, self._states, frames = (config.topics.name(kind) for kind in ("events", "streams", "frames"))

@@ -25,8 +25,6 @@ GONE_S = 3.0
 
 @dataclass(slots=True)
 class ListedEvent:
-    """An event, as the page lists it."""
-
     number: int
     """Which of its stream's events it is."""
     kind: Kind

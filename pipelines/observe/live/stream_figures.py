@@ -43,8 +43,6 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class FigureSample:
-    """One analysed frame."""
-
     at_s: float
     latency_ms: float | None
 

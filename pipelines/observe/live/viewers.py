@@ -38,8 +38,6 @@ class Viewer:
 
 
 class Viewers:
-    """All open pages."""
-
     def __init__(self, most: int = MOST_VIEWERS) -> None:
         self._most = most
         self._open: list[Viewer] = []

@@ -31,8 +31,6 @@ LONGEST = 64
 
 @dataclass(frozen=True, slots=True)
 class WantedCrops:
-    """The crops to cut out."""
-
     attribute: str | None
     """Folders are called by this answer; None: by the detector's label."""
     margin: float
@@ -45,8 +43,6 @@ class WantedCrops:
 
 @dataclass(slots=True)
 class SavedCrops:
-    """The crops that were written."""
-
     by_folder: Counter[str] = field(default_factory=Counter)
     unreadable: int = 0
     """Frames."""

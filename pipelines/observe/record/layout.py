@@ -97,8 +97,6 @@ def disagreement_name(place: int) -> str:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording that was asked for."""
-
     directory: Path
     manifest: Manifest
     most_bytes: int

@@ -37,8 +37,6 @@ LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered."""
-
     status: int
     why: str
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -54,8 +54,6 @@ class JobPlaces:
 
 
 class JobWorker:
-    """Works until it is cancelled."""
-
     def __init__(self, places: JobPlaces, taker: ChunkTaker, networks: Backend, late: Callable[[], int]) -> None:
         """``late``: counts live frames that were late, or given up."""
         self._places, self._taker, self._networks = places, taker, networks

@@ -34,8 +34,6 @@ class _Look(NamedTuple):
 
 
 class LiveLoad:
-    """Looks at counters now and then."""
-
     def __init__(
         self,
         stats: Callable[[], DeviceStats],

@@ -24,8 +24,6 @@ from pipelines.run.jobs.output import JobOutput, PastFrame, PastObject, Position
 
 @dataclass(frozen=True)
 class JobRecording:
-    """A recording, as a job analyses it."""
-
     spec: CaptureSpec
     run: str
     """The id of its run, which says by which query."""

@@ -26,8 +26,6 @@ QUIET_MS = 5000
 
 
 class JobsAt(NamedTuple):
-    """Where jobs are put."""
-
     settings: BrokerSettings
     topic: str
     group: str

@@ -37,8 +37,6 @@ LOOKUPS = 40
 
 @dataclass(frozen=True)
 class NetworkCosts:
-    """The figures of one network."""
-
     whole_s: float
     until_s: Sequence[float]
     """By place that was tried: the network up to there, without cuts."""

@@ -24,8 +24,6 @@ LAST = 0.95
 
 @dataclass(frozen=True)
 class LearnableNode:
-    """A node."""
-
     spec: RecogniseNode
     oracle: str
     entry: Entry

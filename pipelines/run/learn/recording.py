@@ -38,16 +38,12 @@ OnProgress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class RecordedLooks:
-    """The looks that recordings gave."""
-
     frames: int
     by_node: Mapping[str, TakenLooks]
 
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """How recordings are read."""
-
     limit: int | None
     """Sampled frames of each; None: all."""
     hwaccel: str

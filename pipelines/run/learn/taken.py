@@ -51,8 +51,6 @@ class Thinned(Generic[T]):
 
 
 class TakenLook(NamedTuple):
-    """One look."""
-
     taps: Sequence[NDArray[np.float16]]
     """By cut."""
     shares: NDArray[np.float32]

@@ -22,8 +22,6 @@ REST = "(others)"
 
 
 class StreamChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes on a stream."""
-
     stream: str
     frames: int
     """Frames that were compared."""

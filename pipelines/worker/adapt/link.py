@@ -57,8 +57,6 @@ UPDATE_BYTES = 32 << 20
 
 
 class Link:
-    """The link of one worker."""
-
     def __init__(self, query: str, clock: Clock = SYSTEM) -> None:
         self._query, self._clock = query, clock
         self._samples: deque[tuple[Subject, str, Sample]] = deque(maxlen=MOST_WAITING)

@@ -55,8 +55,6 @@ class SampleBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """A worker's wish."""
-
     query: str
     target: Target
 

@@ -103,8 +103,6 @@ SILENT_S = 60.0
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """The configuration of an adaptation worker."""
-
     settings: BrokerSettings
     query: str
     topics: TopicsConfig
@@ -114,8 +112,6 @@ class ServiceConfig:
 
 
 class Service:
-    """One adaptation worker."""
-
     def __init__(self, config: ServiceConfig, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
         self._config, self._adaptation, self._clock = config, adaptation, clock
         inbox = Inbox(config.query, adaptation, clock)

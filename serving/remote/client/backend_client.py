@@ -40,8 +40,6 @@ OPENING_S = 120.0
 
 @dataclass(frozen=True)
 class ClientTools:
-    """The surroundings of a client."""
-
     clock: Clock = SYSTEM
     rng: Random = field(default_factory=Random)
     resolve: Resolve = resolved
@@ -218,8 +216,6 @@ def _parts(batch: Array, most: int | None) -> list[Array]:
 
 
 class Descriptions:
-    """Those of the networks of one backend."""
-
     def __init__(self, catalogue: Catalogue, limits: WireLimits) -> None:
         self._catalogue, self._limits = catalogue, limits
 

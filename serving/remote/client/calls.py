@@ -26,8 +26,6 @@ LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """Why one attempt has failed."""
-
     said: str
     """In words, fit for a result."""
     server: bool = True
@@ -89,8 +87,6 @@ class AnotherNetwork(Exception):
 
 
 class Calls:
-    """Those of one process to one backend."""
-
     def __init__(self, address: BackendAddress, servers: Servers, clock: Clock, rng: Random) -> None:
         self._address, self._servers, self._clock, self._rng = address, servers, clock, rng
 

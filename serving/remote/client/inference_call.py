@@ -24,8 +24,6 @@ from serving.scheduling.requests import Urgency
 
 @dataclass(frozen=True, slots=True)
 class InferenceCall:
-    """A batch for one network."""
-
     model: RemoteModel
     batch: Array
     urgency: Urgency

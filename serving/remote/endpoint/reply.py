@@ -20,8 +20,6 @@ Word = Annotated[str, Meta(max_length=256)]
 
 
 class TokenUsage(Struct, frozen=True):
-    """The tokens that a call has used."""
-
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
 
@@ -34,8 +32,6 @@ class LikelyToken(Struct, frozen=True):
 
 
 class SaidToken(LikelyToken, frozen=True):
-    """A token of the answer."""
-
     top_logprobs: Annotated[tuple[LikelyToken, ...], Meta(max_length=20)] = ()
 
 
@@ -58,8 +54,6 @@ class _Completion(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """One answer of an endpoint."""
-
     text: str
     tokens: tuple[SaidToken, ...]
     """The text's, with their probabilities; () where it does not tell them, or where they are not the text's."""

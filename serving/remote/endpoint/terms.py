@@ -44,8 +44,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class CallTerms:
-    """The bounds on calls of one process."""
-
     per_minute: int | None = None
     """None: not bounded."""
     in_flight: int = 4

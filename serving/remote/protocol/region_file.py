@@ -44,8 +44,6 @@ def open_region(key: str) -> RegionFile:
 
 
 class RegionFile:
-    """An open region."""
-
     def __init__(self, descriptor: int, name: str) -> None:
         self._descriptor, self.name = descriptor, name
 

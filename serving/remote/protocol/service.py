@@ -25,8 +25,6 @@ Reply = TypeVar("Reply", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Rpc(Generic[Question, Reply]):
-    """One call of the protocol."""
-
     name: str
     question: type[Question]
     reply: type[Reply]

@@ -30,8 +30,6 @@ Parameters = dict[Text, bool | int | float | str]
 
 
 class HttpInput(msgspec.Struct):
-    """A tensor of a request."""
-
     name: Text
     datatype: Text
     shape: Annotated[list[int], msgspec.Meta(max_length=8)]
@@ -40,8 +38,6 @@ class HttpInput(msgspec.Struct):
 
 
 class HttpOutput(msgspec.Struct):
-    """An output that is asked for."""
-
     name: Text
     parameters: Parameters = {}
 

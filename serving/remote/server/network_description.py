@@ -20,8 +20,6 @@ MOST_ITEMS = 1024
 
 @dataclass(frozen=True, slots=True)
 class NetworkDescription:
-    """One network, or a variant of one."""
-
     name: str
     card: ModelCard
     """As in the catalogue, with the input of the variant."""
