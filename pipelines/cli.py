@@ -98,6 +98,9 @@ def main() -> None:
         status = ended.code
     except click.Abort:
         status = 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(error.format_message(), err=True)
+        status = 2
     except click.ClickException as error:
         _complain(error.format_message())
         status = 2

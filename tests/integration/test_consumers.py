@@ -42,7 +42,8 @@ def test_results_come_typed_each_once_and_those_of_other_streams_not(
     put(kafka_broker, topic, "gate", 0, 1)
     send(kafka_broker.bootstrap, topic, [(b"gate", b"garbage")])
     put(kafka_broker, topic, "gate", 0, 1, 2)
-    results = sluice.watch(kafka_broker.bootstrap, streams=["gate"], from_beginning=True, prefix=topic_prefix)
+    put(kafka_broker, topic, "g", 0)  # part of the other's name
+    results = sluice.watch(kafka_broker.bootstrap, streams="gate", from_beginning=True, prefix=topic_prefix)
     found = list(islice(results, 3))
     assert [(type(each), each.stream, each.seq, each.image) for each in found] == [
         (sluice.Result, "gate", seq, None) for seq in range(3)
@@ -63,7 +64,13 @@ def test_a_group_goes_on_behind_what_was_done(kafka_broker: Broker, topic: str, 
 def test_without_a_broker_it_says_where_it_was_sought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLUICE_BROKER", raising=False)
     with pytest.raises(sluice.BadInput, match="no broker given"):
-        next(sluice.watch())
+        sluice.watch()
+
+
+@pytest.mark.parametrize(("given", "said"), [({"group": ""}, "group: is empty"), ({"prefix": "a b"}, "--prefix 'a b'")])
+def test_what_cannot_be_watched_is_said_when_it_is_asked_for(given: dict[str, str], said: str) -> None:
+    with pytest.raises(sluice.BadInput, match=said):
+        sluice.watch("kafka://127.0.0.1:1", **given)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.cli import sluice
+from tests.real.command import sluice as command
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,11 @@ def test_commands_can_be_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMP_CWORD", "1")
     done = CliRunner().invoke(sluice, env={"_SLUICE_COMPLETE": "bash_complete"}, prog_name="sluice")
     assert done.output.split() == ["plain,worker"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["topics"]])
+def test_without_a_subcommand_the_help_is_shown_as_it_is(arguments: list[str]) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: ")
+    assert "error" not in done.stderr
