@@ -47,7 +47,12 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     help="Recordings that are analysed at the same time.",
 )
 @click.option("--broker", metavar="URL", help="Have workers do it that share this Kafka broker, while they have time.")
-@click.option("--archive", type=FOLDER, metavar="DIR", help="The folder of recordings that workers see as theirs.")
+@click.option(
+    "--archive",
+    type=FOLDER,
+    metavar="DIR",
+    help="The folder of recordings that workers see as theirs; they do the job, at --broker or SLUICE_BROKER.",
+)
 @click.option("--status", metavar="JOB", help="Say how far a job at workers is.")
 @click.option("--cancel", metavar="JOB", help="End a job at workers; its results stay.")
 @options.broker_timeout
@@ -82,7 +87,7 @@ def command(
     for stream in wanted.query.streams:
         if stream.uri.live:
             raise BadInput(f"stream {stream.id}: a camera has no end: give recordings by --source")
-    if broker is not None:
+    if broker is not None or archive is not None:
         topics = wanted.query.publish.topics.with_prefix(prefix)
         _submit(_jobs_at(broker, broker_timeout_s, topics), query, wanted, out, archive)
         return

@@ -135,10 +135,12 @@ def test_another_query_or_recording_is_refused_until_it_begins_anew(tmp_path: Pa
         (("--source", "rtsp://camera/1", "--out", "r.jsonl"), "a camera has no end"),
         (("--source", "none/*.mp4", "--out", "r.jsonl"), "no file is called so"),
         (("--out", "r.jsonl"), "the query has no streams"),
+        (("--source", "query.yaml", "--archive", ".", "--out", "r.jsonl"), "no broker given"),  # workers have archives
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, more: tuple[str, ...], said: str) -> None:
     (tmp_path / "query.yaml").write_text(QUERY)
+    more = tuple(str(tmp_path / each) if each == "query.yaml" else each for each in more)
     refused = sluice("submit", tmp_path / "query.yaml", *more)
     assert refused.returncode == 2
     assert said in refused.stderr
