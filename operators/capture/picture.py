@@ -10,7 +10,8 @@ from typing import cast
 import cv2
 import numpy as np
 
-from operators.frames.codec import decode_frame, decode_reduced
+from operators.frames.codec import decode_frame
+from operators.frames.jpeg_picture import JpegPicture
 from operators.frames.planes import GREY_LEVELS, Pixels, Planes, bgr
 from operators.wire.schema import FrameHeader
 from serving.common.tensors import Image
@@ -37,6 +38,8 @@ class Picture:
 def thumbnail(pixels: Pixels, width: int = 160) -> Image:
     """Make a small grey image of ``width`` pixels; each cell is the mean of some samples, for speed."""
     height = max(1, round(pixels.shape[0] * width / pixels.shape[1]))
+    if isinstance(pixels, JpegPicture):
+        return pixels.grey(width, height)
     if isinstance(pixels, Planes):
         sparse = cv2.LUT(_sparse(pixels.brightness, width, height), GREY_LEVELS)
     else:
@@ -46,10 +49,7 @@ def thumbnail(pixels: Pixels, width: int = 160) -> Image:
 
 def thumbnail_of(header: FrameHeader, data: bytes, width: int = 160) -> Image:
     """The same of a message's picture, most of which is not decoded; raises FrameError. Call it in a thread."""
-    if header.encoding != "jpeg":
-        return thumbnail(decode_frame(header, data).pixels, width)
-    height = max(1, round(header.height * width / header.width))
-    return cast(Image, cv2.resize(decode_reduced(header, data, width), (width, height), interpolation=cv2.INTER_AREA))
+    return thumbnail(decode_frame(header, data, width).pixels, width)
 
 
 def _sparse(image: Image, width: int, height: int) -> Image:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.frames.planes import Pixels, Planes
+from operators.frames.planes import Pixels
 from operators.wire.result import MOVING
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
@@ -67,10 +67,10 @@ class Background:
         height, width = pixels.shape[:2]
         scale = min(1.0, self._settings.width / width)
         size = max(1, round(scale * width)), max(1, round(scale * height))
-        if isinstance(pixels, Planes):
-            small = pixels.scaled(*size)
-        else:
+        if isinstance(pixels, np.ndarray):
             small = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+        else:
+            small = pixels.scaled(*size)
         blurred: Image = cv2.GaussianBlur(small, (5, 5), 0)
         return blurred
 

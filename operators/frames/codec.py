@@ -9,9 +9,9 @@ from typing import Literal
 
 import cv2
 import msgspec
-import numpy as np
 
 from operators.frames.frame import Frame
+from operators.frames.jpeg_picture import LOOKED_AT, JpegPicture
 from operators.frames.planes import Encoding, Pixels, size_bytes, viewed
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.frame_message import JpegInfo, inspect_jpeg
@@ -96,7 +96,7 @@ def encode_frame(frame: Frame) -> tuple[FrameHeader, bytes]:
 def as_jpeg(frame: Frame) -> Frame:
     """The frame as it is once it has been a JPEG, for recordings: so what is analysed is what is kept. Milliseconds."""
     jpeg = _encode_jpeg(frame.image, KEPT_QUALITY)
-    return Frame(frame.header, _decode_jpeg(frame.header, jpeg), jpeg)
+    return _seen(frame.header, jpeg, LOOKED_AT)
 
 
 def read_header(headers: Headers) -> FrameHeader:
@@ -123,11 +123,14 @@ def _size(raw: bytes) -> str:
     return f"of {len(raw)} bytes, beyond {MAX_HEADER_BYTES}" if raw else "empty"
 
 
-def decode_frame(header: FrameHeader, data: bytes) -> Frame:
-    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
+def decode_frame(header: FrameHeader, data: bytes, least: int | None = None) -> Frame:
+    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread.
+
+    ``least``: pixels across that are enough for now: of a JPEG no more is decoded; None: all.
+    """
     if header.encoding != "jpeg":
         return Frame(header, _view(header, data))
-    return Frame(header, _decode_jpeg(header, data), data)
+    return _seen(header, data, header.width if least is None else least)
 
 
 def _explain(raw: bytes, error: Malformed) -> FrameError:
@@ -148,25 +151,15 @@ def _encode_jpeg(image: Image, quality: int) -> bytes:
     return bytes(data)
 
 
-def decode_reduced(header: FrameHeader, data: bytes, width: int) -> Image:
-    """A JPEG in grey, made an eighth, a quarter or half as large where that leaves ``width`` pixels, for less work."""
-    colours = next((flag for scale, flag in _REDUCED if header.width >= scale * width), cv2.IMREAD_GRAYSCALE)
-    return _decode_jpeg(header, data, colours)
-
-
-_REDUCED = (8, cv2.IMREAD_REDUCED_GRAYSCALE_8), (4, cv2.IMREAD_REDUCED_GRAYSCALE_4), (2, cv2.IMREAD_REDUCED_GRAYSCALE_2)
-
-
-def _decode_jpeg(header: FrameHeader, data: bytes, colours: int = cv2.IMREAD_COLOR_BGR) -> Image:
+def _seen(header: FrameHeader, data: bytes, least: int) -> Frame:
+    """The frame of a JPEG; see ``decode_frame``."""
     try:
         info = inspect_jpeg(data)
-    except ValueError as error:
+        _check(header, info)
+        picture = JpegPicture(data, info.width, info.height, least)
+    except (ValueError, Malformed) as error:
         raise FrameError("undecodable_image", str(error)) from None
-    _check(header, info)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), colours | cv2.IMREAD_IGNORE_ORIENTATION)
-    if image is None:
-        raise FrameError("undecodable_image", "the JPEG's content is damaged")
-    return image  # type: ignore[no-any-return]
+    return Frame(header, picture.bgr if picture.is_converted else picture, data)
 
 
 def _check(header: FrameHeader, info: JpegInfo) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
+from operators.frames.jpeg_picture import JpegPicture
 from serving.common.tensors import Image
 from serving.preprocess import halved
 
@@ -79,13 +80,14 @@ class Planes:
         return Planes(self.rows.copy(), self.encoding)
 
 
-Pixels = Image | Planes
-"""A picture, in either form."""
+Pixels = Image | Planes | JpegPicture
+"""A picture, in any form."""
+PIXELS: Final = (np.ndarray, Planes, JpegPicture)
 
 
 def bgr(pixels: Pixels) -> Image:
     """The picture as blue, green and red."""
-    return pixels.bgr if isinstance(pixels, Planes) else pixels
+    return pixels if isinstance(pixels, np.ndarray) else pixels.bgr
 
 
 def encoding_of(pixels: Pixels) -> Encoding:
@@ -95,7 +97,7 @@ def encoding_of(pixels: Pixels) -> Encoding:
 
 def bytes_of(pixels: Pixels) -> memoryview:
     """Its bytes, a view; of an image that is a part of another one a copy."""
-    rows = pixels.rows if isinstance(pixels, Planes) else pixels
+    rows = pixels.rows if isinstance(pixels, Planes) else bgr(pixels)
     return np.ascontiguousarray(rows).data.cast("B").toreadonly()
 
 
@@ -116,6 +118,8 @@ def viewed(data: bytes | memoryview | NDArray[np.uint8], encoding: Encoding, wid
 
 def grey(pixels: Pixels, width: int, height: int) -> Image:
     """The picture in grey at a smaller size: one plane to shrink, each level the mean of the area it stands for."""
+    if isinstance(pixels, JpegPicture):
+        return pixels.grey(width, height)
     plane = pixels.brightness if isinstance(pixels, Planes) else cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
     small = cv2.resize(halved(plane, width, height), (width, height), interpolation=cv2.INTER_AREA)
     return cast(Image, cv2.LUT(small, GREY_LEVELS) if isinstance(pixels, Planes) else small)

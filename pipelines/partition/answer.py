@@ -10,6 +10,7 @@ import msgspec
 
 from operators.frames.codec import FrameError, decode_frame
 from operators.frames.frame import Frame
+from operators.frames.jpeg_picture import LOOKED_AT
 from operators.wire import bounds
 from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
 from pipelines.partition.dead_letters import dead_letter
@@ -100,7 +101,7 @@ def without_objects(result: Result, explanation: str) -> Result:
 async def _answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
     if header.encoding == "none":
         return Answer(analyser.unanalysed(header, "dropped", header.cause or "dropped by capture"))
-    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b""))
+    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b"", LOOKED_AT))
     if result.cause is not None:
         result = msgspec.structs.replace(result, cause=_cause(result.cause))
     if result.outcome == "failed":

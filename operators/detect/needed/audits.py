@@ -10,22 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator, ask
 from operators.decision import Decision
 from operators.detect.agreement import opinion
 from operators.detect.needed.matching import agreement, same_counts
 from operators.frames.frame import Frame, Region, frame_of
-from operators.frames.planes import Pixels, Planes, bgr
+from operators.frames.planes import PIXELS, Pixels, bgr
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.adaptation import Disagreement
 from operators.wire.schema import FrameId
 from serving.scheduling.requests import BACKGROUND
 
 AUDIT = FrameId("audit", "", 0)
-PIXELS = (np.ndarray, Planes)
 Told = Callable[["FrameAudit"], None]
 
 

@@ -18,6 +18,7 @@ import msgspec
 from operators.capture.sources.uri import SourceUri
 from operators.frames.codec import FrameError, decode_frame
 from operators.frames.frame import Frame
+from operators.frames.jpeg_picture import LOOKED_AT
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
@@ -86,7 +87,7 @@ async def _again(frame: RecordedFrame, executor: Executor) -> Result | None:
         return None
     header = header_of(frame.result, executor.clock.now())
     try:
-        return await executor.submit(header, partial(decode_frame, header, frame.jpeg))
+        return await executor.submit(header, partial(decode_frame, header, frame.jpeg, LOOKED_AT))
     except FrameError:
         return None
 
