@@ -34,6 +34,7 @@ from serving.common.clock import SteadyClock
 from serving.errors import BadInput, SluiceError, SourceError
 
 SHOWN_EVERY_S = 0.5
+NUMBERED = "recordings of one name are numbered in the order of their folders: list them as streams, with ids"
 
 
 @dataclass(frozen=True)
@@ -158,4 +159,6 @@ class _LocalWork:
         except SourceError:
             return  # it is named when its turn comes
         if changed:
-            raise BadInput(f"{place}: {spec.uri} is not the recording that was analysed as {spec.stream}: {advice}")
+            numbered = f" ({NUMBERED})" if spec.stream.startswith(f"{spec.uri.stream_id[:95]}-") else ""
+            what = f"{spec.uri} is not the recording that was analysed as {spec.stream}{numbered}"
+            raise BadInput(f"{place}: {what}: {advice}")

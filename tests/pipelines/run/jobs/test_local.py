@@ -128,6 +128,19 @@ def test_another_query_or_recording_is_refused_until_it_begins_anew(tmp_path: Pa
     assert len(read(tmp_path / "r.jsonl")) == 10
 
 
+def test_a_recording_that_comes_between_two_of_its_name_is_told_why_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "query.yaml").write_text(QUERY)
+    for number, camera in enumerate("acb"):
+        folder = tmp_path / "archive" / camera
+        folder.mkdir(parents=True)
+        write_clip(folder / "001.mp4", 10 + number)
+        if camera != "a":
+            source = "--source", tmp_path / "archive/*/001.mp4", "--out", tmp_path / "r.jsonl"
+            done = sluice("submit", tmp_path / "query.yaml", *source)
+    assert done.returncode == 2
+    assert "b/001.mp4 is not the recording that was analysed as 001-2 (recordings of one name are" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
