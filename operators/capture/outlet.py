@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,7 +25,7 @@ class CaptureCallbacks:
     """Callbacks of one capture run.
 
     ``emit`` takes the frames in order and may block. A file then waits; a live source goes on, and of the frames that
-    come meanwhile ``emit`` gets the newest and ``drop`` the headers of the others, so that ``seq`` stays unbroken. Both
+    come meanwhile ``emit`` gets the newest few and ``drop`` the headers of the others, so that ``seq`` stays unbroken. Both
     are called from one thread (for live sources not the one of ``Capture.run``) and must return in the end after
     ``Capture.stop``. ``status`` is called from the thread of ``Capture.run``, in the order of the changes.
     """
@@ -61,8 +62,12 @@ class Blocking:
         """Do nothing, because nothing is held."""
 
 
+MOST_WAITING = 3
+"""Frames that wait: a network that was slow for a moment hands over several at once."""
+
+
 class Newest:
-    """Never waits; used for sources whose frames grow stale. It holds one frame, which a newer one replaces.
+    """Never waits; used for sources whose frames grow stale. It holds the newest, each of which replaces the oldest.
 
     One thread of its own calls ``emit`` and ``drop``, in order of ``seq``.
     """
@@ -71,7 +76,7 @@ class Newest:
         self._emit = emit
         self._drop = drop
         self._changed = threading.Condition()
-        self._waiting: Frame | None = None
+        self._waiting: deque[Frame] = deque()
         self._replaced: list[FrameHeader] = []  # 0.3 KB each: a consumer stuck for an hour costs 25 MB at 25 fps
         self._closed = False
         self._error: BaseException | None = None
@@ -83,9 +88,9 @@ class Newest:
         with self._changed:
             if self._error is not None:
                 raise self._error
-            if self._waiting is not None:
-                self._replaced.append(dropped_header(self._waiting, OVERRUN))
-            self._waiting = frame
+            if len(self._waiting) == MOST_WAITING:
+                self._replaced.append(dropped_header(self._waiting.popleft(), OVERRUN))
+            self._waiting.append(frame)
             self._changed.notify()
 
     def close(self) -> None:
@@ -110,7 +115,6 @@ class Newest:
 
     def _take(self) -> tuple[list[FrameHeader], Frame] | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting is not None or self._closed)
-            frame, self._waiting = self._waiting, None
+            self._changed.wait_for(lambda: self._waiting or self._closed)
             replaced, self._replaced = self._replaced, []
-            return None if frame is None else (replaced, frame)
+            return (replaced, self._waiting.popleft()) if self._waiting else None

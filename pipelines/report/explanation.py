@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DROPPED = {
     "queue_full": "its stream's queue was full",
-    "capture_overrun": "a newer frame of the live source replaced it before it could be sent",
+    "capture_overrun": "newer frames of the live source replaced it before it could be sent",
     "capture_buffer_full": "the broker was away or slow, and capture's buffer was full",
     "message_too_large": "its message was larger than its topic allows",
     "dropped by capture": "capture sent its header without an image",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from operators.capture.outlet import Blocking, Newest
+from operators.capture.outlet import MOST_WAITING, Blocking, Newest
 from operators.frames.frame import Frame, frame_of
 from operators.wire.schema import FrameId
 
@@ -29,6 +29,18 @@ class SlowConsumer:
         self.seen.append(("frame", frame.seq))
 
 
+def test_frames_that_come_at_once_wait_for_each_other() -> None:
+    consumer = SlowConsumer()
+    outlet = Newest(consumer.emit, lambda header: pytest.fail("there is room for it"))
+    outlet.put(frame(0))
+    assert consumer.entered.acquire(timeout=10)
+    for seq in range(1, 1 + MOST_WAITING):
+        outlet.put(frame(seq))
+    consumer.go.release(1 + MOST_WAITING)
+    outlet.close()
+    assert consumer.seen == [("frame", seq) for seq in range(1 + MOST_WAITING)]
+
+
 def test_newest_replaces_and_accounts_for_every_frame() -> None:
     consumer = SlowConsumer()
     headers = []
@@ -37,11 +49,12 @@ def test_newest_replaces_and_accounts_for_every_frame() -> None:
     )
     outlet.put(frame(0))
     assert consumer.entered.acquire(timeout=10)
-    for seq in (1, 2, 3):
+    for seq in range(1, 3 + MOST_WAITING):
         outlet.put(frame(seq))
-    consumer.go.release(2)
+    consumer.go.release(1 + MOST_WAITING)
     outlet.close()
-    assert consumer.seen == [("frame", 0), ("drop", 1), ("drop", 2), ("frame", 3)]
+    kept = [("frame", seq) for seq in range(3, 3 + MOST_WAITING)]
+    assert consumer.seen == [("frame", 0), ("drop", 1), ("drop", 2), *kept]
     assert (headers[0].encoding, headers[0].cause) == ("none", "capture_overrun")
     assert (headers[0].width, headers[0].height, headers[0].media_time_s, headers[0].decode_ms) == (6, 4, 0.1, 1.5)
 
