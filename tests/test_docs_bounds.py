@@ -13,6 +13,7 @@ from cache_adapt.learned import artefact
 from learning import budget
 from operators import background as backlog
 from operators.audits import streams
+from operators.capture import outlet
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
@@ -116,6 +117,7 @@ def gib(size_bytes: int) -> str:
 
 SAID = {
     "overload.md": [
+        f"a live source's outlet (also `sluice capture --realtime`) | {outlet.MOST_WAITING} frames |",
         f"on the way from capture to result | {feed.FRAMES_IN_FLIGHT} frames of a stream, "
         f"{mib(feed.MAX_BYTES)} of all |",
         f"| {ahead.FRAMES_AHEAD} frames or {mib(ahead.BYTES_AHEAD)} of a stream | a file waits |",

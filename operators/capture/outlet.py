@@ -25,7 +25,7 @@ class CaptureCallbacks:
     """Callbacks of one capture run.
 
     ``emit`` takes the frames in order and may block. A file then waits; a live source goes on, and of the frames that
-    come meanwhile ``emit`` gets the newest few and ``drop`` the headers of the others, so that ``seq`` stays unbroken. Both
+    come meanwhile ``emit`` gets the newest few and ``drop`` the headers of the others: ``seq`` stays unbroken. Both
     are called from one thread (for live sources not the one of ``Capture.run``) and must return in the end after
     ``Capture.stop``. ``status`` is called from the thread of ``Capture.run``, in the order of the changes.
     """
