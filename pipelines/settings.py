@@ -110,7 +110,6 @@ def broker_settings(url: str | None = None, environ: Mapping[str, str] = os.envi
 
 
 def is_broker_set(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether ``SLUICE_BROKER`` names a broker."""
     return bool(environ.get("SLUICE_BROKER"))
 
 

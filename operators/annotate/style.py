@@ -123,7 +123,6 @@ class Style:
 
     @classmethod
     def of(cls, image: Image) -> Style:
-        """Return the style for a picture."""
         height, width = image.shape[:2]
         middle = (height * width) ** 0.5
         return cls(min(max(middle / 2200, 0.35), 1.4), max(1, round(middle / 700)))
@@ -148,7 +147,6 @@ class Style:
         return cv2.getTextSize(text, FONT, self.scale, self.weight)[0][0] + 2 * self.pad, self.row
 
     def write(self, canvas: Image, text: str, place: Rectangle, ground: Colour) -> None:
-        """Write a line on a filled ground."""
         left, top, right, bottom = place
         cv2.rectangle(canvas, (left, top), (right - 1, bottom - 1), ground, cv2.FILLED)
         blue, green, red = ground

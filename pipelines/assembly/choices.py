@@ -24,7 +24,7 @@ class Tables:
     """The figures of the models of nodes that list several."""
 
     nodes: Mapping[str, DagNode]
-    known: dict[str, VariantFigures] = field(default_factory=dict)
+    figures: dict[str, VariantFigures] = field(default_factory=dict)
     """By model."""
     unknown: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -37,38 +37,37 @@ class Tables:
         tables = cls(nodes)
         for model in dict.fromkeys(model for node in nodes.values() for model in node.models):
             try:
-                found = measured(model)
+                figures = measured(model)
             except ModelError as error:
                 tables.faults.append(str(error))
-                found = None
-            if found is None:
+                figures = None
+            if figures is None:
                 tables.unknown.append(model)
             else:
-                tables.known[model] = found
+                tables.figures[model] = figures
         return tables
 
     def table(self, node: str) -> Table | None:
         """The options of a node; None as long as its first listed model was not measured: then that one runs."""
         models = self.nodes[node].models
-        if models[0] not in self.known:
+        if models[0] not in self.figures:
             return None
-        return Table(tuple(option(model, self.known[model]) for model in models if model in self.known))
+        return Table(tuple(option(model, self.figures[model]) for model in models if model in self.figures))
 
     def ratio(self, model: str, plans: Replanning) -> float | None:
         """Service time over measured time at the node of a model; of several nodes, where that differs most."""
         ratios = [plans.ratio(node) for node, each in self.nodes.items() if model in each.models]
-        known = [ratio for ratio in ratios if ratio is not None]
-        return max(known, key=lambda ratio: abs(log(ratio)), default=None)
+        told = [ratio for ratio in ratios if ratio is not None]
+        return max(told, key=lambda ratio: abs(log(ratio)), default=None)
 
     def ready(self) -> dict[str, Table]:
         """The tables that there are, by node."""
-        found = {node: self.table(node) for node in self.nodes}
-        return {node: table for node, table in found.items() if table is not None}
+        tables = {node: self.table(node) for node in self.nodes}
+        return {node: table for node, table in tables.items() if table is not None}
 
 
-def option(model: str, known: VariantFigures) -> Option:
-    """A model as the planner sees it."""
-    return Option.of(model, known.agreement, LatencyTable(known.tail_s))
+def option(model: str, figures: VariantFigures) -> Option:
+    return Option.of(model, figures.agreement, LatencyTable(figures.tail_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +82,11 @@ class Choices:
 def choices(dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Choices:
     """The options, by what was measured here; nodes whose networks were not measured are left out."""
     tables = Tables.read(dag, measured)
-    known = {node.name: each for node in dag.nodes if (each := _measured(node, tables, measured)) is not None}
+    figures = {node.name: each for node in dag.nodes if (each := _measured(node, tables, measured)) is not None}
     options = tables.ready() | {
-        node.name: Table((option(node.models[0], known[node.name]),))
+        node.name: Table((option(node.models[0], figures[node.name]),))
         for node in dag.nodes
-        if node.name in known and node.name not in tables.nodes
+        if node.name in figures and node.name not in tables.nodes
     }
     groups = [{node.name: options[node.name] for node in group if node.name in options} for group in dag.groups]
     return Choices(tables, first_plan(groups, dag.slo_ms / 1000))
@@ -98,7 +97,7 @@ def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFi
     if not node.has_network:
         return None
     if node.name in tables.nodes:
-        return tables.known.get(node.models[0])
+        return tables.figures.get(node.models[0])
     try:
         return measured(node.models[0])
     except ModelError as error:
@@ -106,19 +105,19 @@ def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFi
         return None
 
 
-def doubts(found: Choices) -> Sequence[str]:
+def doubts(choices: Choices) -> Sequence[str]:
     """Doubts that are worth a look: measurements that cannot be used, an SLO that is too short."""
-    return [*found.tables.faults, *shortages(found)]
+    return [*choices.tables.faults, *shortages(choices)]
 
 
-def shortages(found: Choices) -> list[str]:
+def shortages(choices: Choices) -> list[str]:
     """A line for each node whose fastest model takes longer than the SLO leaves it."""
-    said = []
-    for name, each in found.first.items():
+    lines = []
+    for name, each in choices.first.items():
         if not each.fits:
             short_ms = 1000 * (each.takes_s - each.budget_s)
-            said.append(
+            lines.append(
                 f"{name}: the fastest model, {each.variant}, takes {1000 * each.takes_s:.1f} ms for one object, "
                 f"{short_ms:.1f} ms more than slo_ms leaves it: give more time or list a faster model"
             )
-    return said
+    return lines

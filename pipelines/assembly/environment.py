@@ -124,7 +124,6 @@ class Environment:
     """Streams of single pictures, by id: each shows something else."""
 
     def at(self, node: str) -> Environment:
-        """That of one node."""
         return replace(self, engine=self.engines[node]) if node in self.engines else self
 
     @classmethod

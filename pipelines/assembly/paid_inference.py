@@ -89,7 +89,6 @@ class NodePurse:
         return found | {auto: max(found[name] for name in names) for auto, names in self._autos.items()}
 
     def price_at(self, name: str) -> float:
-        """See ``PriceAt``."""
         return self.spending.price(name, self.now_s)
 
 

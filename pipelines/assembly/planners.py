@@ -88,7 +88,7 @@ def requirements(dag: Dag) -> dict[str, Requirements]:
 
 
 def _seconds(tables: Tables) -> Seconds:
-    return {model: each.tail_s for model, each in tables.known.items()}
+    return {model: each.tail_s for model, each in tables.figures.items()}
 
 
 async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> None:
@@ -98,11 +98,11 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     for model in tables.unknown:
         await _measure_one(model, tables, plans, engine, clock)
     now_s = clock.monotonic_s()
-    here = {model: found for model, found in tables.known.items() if not _is_elsewhere(model)}
+    here = {model: found for model, found in tables.figures.items() if not _is_elsewhere(model)}
     moments = {model: ProfilingMoments(found.moments, now_s) for model, found in here.items()}
     while moments or any(map(_is_at_backend, tables.unknown)):
         await sleep(clock, CHECKED_S)
-        for model in [each for each in tables.unknown if _is_at_backend(each) and each not in tables.known]:
+        for model in [each for each in tables.unknown if _is_at_backend(each) and each not in tables.figures]:
             await _measure_one(model, tables, plans, engine, clock)  # its backend may be back
         _follow_wire(tables, plans, engine)
         now_s = clock.monotonic_s()
@@ -122,17 +122,17 @@ def _is_elsewhere(model: str) -> bool:
 
 def _follow_wire(tables: Tables, plans: Replanning, engine: Measures) -> None:
     """Have the planner know remote models whose calls take another time by now than they did."""
-    for model, before in list(tables.known.items()):
+    for model, before in list(tables.figures.items()):
         found = engine.measured(model) if _is_at_backend(model) else None
         if found is not None and found.tail_s != before.tail_s:
             log.info("%s takes %s, as calls of late show", model, _in_words(before, found))
-            tables.known[model] = replace(before, tail_s=found.tail_s)
+            tables.figures[model] = replace(before, tail_s=found.tail_s)
             _planned_with(model, tables, plans)
 
 
 async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> bool:
     """Measure a model at one more moment, and have the planner know it; returns whether other times count now."""
-    before = tables.known.get(model)
+    before = tables.figures.get(model)
     try:
         tail_s = await _times(engine, model, clock)
     except Exception as error:  # whatever a network raises, the next model is measured
@@ -146,7 +146,7 @@ async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Me
         found = (
             VariantFigures(tail_s, None) if before is None else replace(before, tail_s=least([before.tail_s, tail_s]))
         )
-    tables.known[model] = found
+    tables.figures[model] = found
     if before is not None and before.tail_s == found.tail_s:
         return False
     if before is not None:

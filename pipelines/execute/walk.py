@@ -86,8 +86,8 @@ class Progress:
 
     def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:
         """Note for the result what a node had to do, and did."""
-        if (said := decision(answer.decision or call.decision, answer, expected_s)) is not None:
-            self.nodes[node.name] = said
+        if (noted := decision(answer.decision or call.decision, answer, expected_s)) is not None:
+            self.nodes[node.name] = noted
 
 
 class Walk:

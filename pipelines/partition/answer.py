@@ -79,17 +79,17 @@ def cause_of(error: Exception) -> str:
     return _cause(": ".join(reason_of(error)))
 
 
-def checked(message: Message, found: Answer) -> Answer:
+def checked(message: Message, answered: Answer) -> Answer:
     """The answer, if its result keeps to the bounds of messages; else that of a failed frame."""
-    if found.result is None:
-        return found
+    if answered.result is None:
+        return answered
     try:
-        encoded = to_json(found.result)
+        encoded = to_json(answered.result)
         from_json(encoded, Result)
     except Exception as error:
         why = f"the result is none that can be published: {error}"
-        return Answer(without_objects(found.result, why), dead_letter(message, "failed", why))
-    return replace(found, encoded=encoded)
+        return Answer(without_objects(answered.result, why), dead_letter(message, "failed", why))
+    return replace(answered, encoded=encoded)
 
 
 def without_objects(result: Result, explanation: str) -> Result:

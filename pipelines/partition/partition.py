@@ -78,10 +78,10 @@ class Partition:
         """Have every query that wants a message answer it; one that cannot be read is for all of them."""
         in_work = self._read(message)
         queries = self._work.queries
-        found = list(queries) if in_work.header is None else queries.of(in_work.header.stream)
+        asked = list(queries) if in_work.header is None else queries.of(in_work.header.stream)
         self._in_work += 1
-        in_work.waiting = max(1, len(found))
-        windows = [self._window(query) for query in found]
+        in_work.waiting = max(1, len(asked))
+        windows = [self._window(query) for query in asked]
         faults = self._met(in_work.header, windows)
         for window, fault in zip(windows, faults, strict=True):
             window.put(in_work, fault)
@@ -117,9 +117,9 @@ class Partition:
         except FrameError as error:
             return InWork(message, letter=dead_letter(message, *reason_of(error)))
         except Exception as error:
-            reason, said = reason_of(error)
-            self._mishaps.note("a message could not be worked on", f"{message.place}: {said}")
-            return InWork(message, letter=dead_letter(message, reason, said))
+            reason, text = reason_of(error)
+            self._mishaps.note("a message could not be worked on", f"{message.place}: {text}")
+            return InWork(message, letter=dead_letter(message, reason, text))
 
     def _met(self, header: FrameHeader | None, windows: Sequence[QueryWindow]) -> list[Exception | None]:
         """Go on with the stream; what keeps a query from that costs it this frame."""

@@ -18,7 +18,6 @@ Curves = Callable[[str], Mapping[int, float] | None]
 
 
 def unknown(_model: str) -> Mapping[int, float] | None:
-    """Nothing is known."""
     return None
 
 

@@ -33,7 +33,6 @@ class SafeFormatter(logging.Formatter):
         return super().formatMessage(record)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
-        """The traceback, line by line."""
         return "\n".join(printable_lines(super().formatException(ei)))
 
 

@@ -90,7 +90,6 @@ class Dag:
 
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
-        """The names of the nodes of each group."""
         return tuple(tuple(node.name for node in group) for group in self.groups)
 
     def idle_after(self, node: DagNode, outputs: Mapping[str, Sequence[Region]]) -> list[str]:

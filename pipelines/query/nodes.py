@@ -252,7 +252,6 @@ class OwnNode(Extension, Node):
 
     @property
     def attribute(self) -> str:
-        """The name of its answers."""
         return self.name
 
 

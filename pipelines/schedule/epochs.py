@@ -99,7 +99,6 @@ class Epochs:
         return there != self._backends or self._rates.have_changed(self._view.asked(now_s), now_s)
 
     def next(self, epoch: int, moment: EpochStart) -> FleetPlacement:
-        """The next placement."""
         task = self.begin(moment.now_s)
         return self.end(epoch, moment, task, task.plan())
 

@@ -158,7 +158,6 @@ class FrameAgent:
         await self._work.queries.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
 
     def _drop(self, stream: str) -> None:
-        """Forget the state of a stream."""
         self._work.queries.forget(stream)
         self._work.missing.forget(stream)
         self._work.gates.forget(stream)

@@ -22,7 +22,6 @@ class Strict(BaseModel):
 
 
 def listed(value: Any) -> Any:
-    """A single word as a list of one."""
     return [value] if isinstance(value, str) else value
 
 

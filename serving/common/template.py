@@ -116,7 +116,6 @@ class ForkTemplate:
         return int(_NUMBER.unpack(answer)[0])
 
     def close(self) -> None:
-        """End the process."""
         self._socket.close()
         self._process.kill()
         self._process.wait()

@@ -90,6 +90,5 @@ class ExitResult:
 
     @classmethod
     def of(cls, outputs: Sequence[Array]) -> ExitResult:
-        """The same from ``as_list``."""
         scores, place, left, distribution, *taps = outputs
         return cls(scores, place, left, distribution, taps)

@@ -84,7 +84,6 @@ def send(parent: ParentProcess, message: Message, pixels: Pixels | None = None) 
 
 
 def decode(body: bytes | bytearray) -> Message:
-    """Decode a message; raises ``Malformed``."""
     message: Message = untrusted.decode(body, Message, MAX_MESSAGE_BYTES)
     return message
 

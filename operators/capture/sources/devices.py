@@ -69,7 +69,6 @@ class Acceleration:
 
     @property
     def on(self) -> bool:
-        """Whether a device decodes."""
         return self._hardware.wanted != SOFTWARE
 
     def came(self) -> None:

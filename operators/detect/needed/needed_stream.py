@@ -80,7 +80,6 @@ class NeededStream:
         return None if self.detail is None or self.drawn % COMPARED != 1 else self.detail.other
 
     def audited(self, seen: FrameAudit) -> None:
-        """Count an audit."""
         self.tally.audits += 1
         self.tally.audit_runs += seen.runs
         if self.detail is not None and seen.compared is not None:

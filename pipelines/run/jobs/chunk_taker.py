@@ -68,7 +68,6 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
         return self._lease
 
     def free(self) -> None:
-        """Nothing is in work."""
         self._lease = None
         self._idle.set()
 

@@ -61,7 +61,6 @@ class JobProgress:
         return passed_s * (1 - self.share) / gained if gained > 0 else None
 
     def step(self, passed_s: float) -> str:
-        """One line for the bar."""
         frames, left_s = self.outcomes.total(), self.left_s(passed_s)
         rate = f"{frames / passed_s:.0f} frames/s" if passed_s > 0 else "starting"
         left = "" if left_s is None else f", {duration(left_s)} left"

@@ -67,7 +67,6 @@ class LiveLoad:
         return max(device, self._processor_share)
 
     def look(self) -> None:
-        """Read the counters."""
         stats, now_s = self._stats(), self._clock.monotonic_s()
         self._seen.append(_Look(now_s, stats.busy_s - stats.background_s, self._late()))
         while len(self._seen) > 2 and now_s - self._seen[1].at_s >= WINDOW_S:

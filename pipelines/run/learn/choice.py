@@ -45,7 +45,6 @@ class LearningNetwork:
     costs: NetworkCosts
 
     def spec(self, places: Sequence[int], agreement: float) -> ExitsSpec:
-        """Exits at some of the cuts."""
         return ExitsSpec(tuple(self.cuts[place] for place in places), self.vocabulary, agreement)
 
 

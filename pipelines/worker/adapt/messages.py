@@ -118,7 +118,6 @@ def wish_letter(query: str, target: Target, stream: str, now_s: float) -> Letter
 
 
 def read_wish(value: bytes | None) -> Wanted:
-    """Read a wish; raises Malformed."""
     wish = from_json(value or b"", Wish)
     return Wanted(wish.query, Target(_subject(wish), wish.kind, bytes(wish.spec)))
 

@@ -50,7 +50,6 @@ def reshaped(model: onnx.ModelProto, height: int, width: int) -> None:
 
 
 def only_input(model: onnx.ModelProto) -> onnx.ValueInfoProto:
-    """Return the input that is no weight."""
     weights = {tensor.name for tensor in model.graph.initializer}
     (given,) = (value for value in model.graph.input if value.name not in weights)
     return given

@@ -49,7 +49,6 @@ class EndpointsClient:
         return self._model(served).card
 
     async def load(self, served: str) -> None:
-        """See ``VisionModel.load``."""
         if served not in self._loaded:
             await self._model(served).load()
             self._loaded.add(served)
