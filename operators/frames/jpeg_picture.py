@@ -38,7 +38,8 @@ class JpegPicture:
 
     @property
     def nbytes(self) -> int:
-        return len(self._data) + self._image.nbytes
+        """What all of it takes once it is decoded: what is counted does not change while it is held."""
+        return self.shape[0] * self.shape[1] * self.shape[2]
 
     @property
     def bgr(self) -> Image:
@@ -61,9 +62,12 @@ class JpegPicture:
         return self
 
     def _at_least(self, width: int) -> Image:
-        if self._image.shape[1] < min(width, self.shape[1]):
-            self._image = self._decoded(width)
-        return self._image
+        image = self._image
+        if image.shape[1] < min(width, self.shape[1]):
+            image = self._decoded(width)
+            if image.shape[1] > self._image.shape[1]:  # another thread may have asked for more meanwhile
+                self._image = image
+        return image
 
     def _decoded(self, least: int) -> Image:
         flag = next((flag for scale, flag in _REDUCED if self.shape[1] >= scale * least), cv2.IMREAD_COLOR_BGR)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import cv2
 import numpy as np
 import pytest
@@ -86,9 +88,10 @@ def test_what_a_detector_sees_is_what_the_whole_picture_shows() -> None:
 def test_the_whole_picture_is_the_same_whichever_way_it_is_asked_for() -> None:
     header, data = message(street())
     frame = decode_frame(header, data, LOOKED_AT)
-    assert frame.pixels.nbytes < WIDTH * HEIGHT * 3 / 8
+    assert frame.pixels.nbytes == WIDTH * HEIGHT * 3
     assert np.array_equal(bgr(frame.pixels), decode_frame(header, data).image)
     assert bytes(bytes_of(frame.pixels)) == decode_frame(header, data).image.tobytes()
+    assert frame.pixels.nbytes == frame.image.nbytes, "as it was counted before"
     assert encoding_of(frame.pixels) == "bgr24"
     assert frame.pixels.copy() is frame.pixels
 
@@ -98,6 +101,26 @@ async def test_it_is_decoded_beside_the_event_loop_before_something_is_cut_from_
     await make_image(frame)
     assert isinstance(frame.pixels, JpegPicture)
     assert frame.pixels.is_converted
+
+
+def test_threads_that_ask_at_once_each_get_what_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels, decode = looked_at().pixels, cv2.imdecode
+    assert isinstance(pixels, JpegPicture)
+    first, more = threading.Event(), list[Image]()
+
+    def slow(data: np.ndarray, flags: int) -> Image | None:
+        found = decode(data, flags)
+        if found is not None and found.shape[1] == WIDTH // 2:
+            first.set()
+            whole.join()
+        return found
+
+    monkeypatch.setattr(jpeg_picture.cv2, "imdecode", slow)
+    whole = threading.Thread(target=lambda: first.wait() and more.append(pixels.bgr))
+    whole.start()
+    assert pixels.scaled(960, 540).shape == (540, 960, 3)
+    assert more[0].shape == pixels.shape
+    assert pixels.is_converted, "what is there does not become less"
 
 
 def test_small_pictures_are_decoded_at_once() -> None:
