@@ -1,6 +1,9 @@
-"""Multinomial logistic regression on weighted rows: a convex problem, solved by SciPy's L-BFGS.
+"""Multinomial logistic regression on weighted rows: a convex problem, solved by the algorithm of Böhning (1992).
 
-Its import takes .3 to .4 s of processor time and 32 MB (scikit-learn: 1.9 s, 110 MB), once in the process that trains.
+It is Newton's method with one matrix for all steps, which is nowhere below the true one: so no step overshoots, and it
+is inverted once. Steps are accelerated (Nesterov, 1983), anew where one turns back (O'Donoghue and Candès, 2015).
+
+No solver is imported: SciPy's takes .4 s of processor time and 46 MB, more than the fits of an hour.
 """
 
 from __future__ import annotations
@@ -9,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.float32]
-Vector = NDArray[np.float64]
 
 PENALTY = 0.03
 """Weight of the squared weights on standardised features, against the mean loss of a row."""
-MOST_STEPS = 40
-FLAT, GAIN = 1e-3, 2e-6
-"""Where the solver may stop: at so little slope, or where a step brings so little of the loss."""
+MOST_STEPS = 60
+FLAT = 2e-4
+"""It stops at so little slope in any direction."""
 
 
 def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: int) -> tuple[Rows, Rows]:
@@ -48,25 +50,26 @@ def standardised(features: Rows, row_weights: Rows) -> tuple[Rows, Rows, Rows]:
 
 
 def _minimised(rows: Rows, truth: Rows, share: Rows) -> tuple[Rows, Rows]:
-    from scipy.optimize import minimize  # nobody but who trains waits for it
+    known = np.concatenate([rows, np.ones((len(rows), 1), np.float32)], axis=1)
+    penalty = np.full(known.shape[1], PENALTY, np.float32)
+    penalty[-1] = 0  # the bias
+    bound = ((known.T * share) @ known).astype(np.float64) / 2 + np.diag(penalty)
+    inverse = np.linalg.inv(bound).astype(np.float32)
+    table = ahead = np.zeros((len(truth), len(penalty)), np.float32)
+    speed = 1.0
+    for _ in range(MOST_STEPS):
+        slope = _error(ahead @ known.T, truth, share) @ known + penalty * ahead
+        if np.abs(slope).max() < FLAT:
+            break
+        before, table = table, ahead - slope @ inverse
+        turns_back = float(((ahead - table) * (table - before)).sum()) > 0
+        slower, speed = (0.0, 1.0) if turns_back else (speed - 1, (1 + (1 + 4 * speed**2) ** 0.5) / 2)
+        ahead = table + np.float32(slower / speed) * (table - before)
+    return np.ascontiguousarray(table[:, :-1].T), table[:, -1].copy()
 
-    dims, outputs = rows.shape[1], len(truth)
 
-    def loss(flat: Vector) -> tuple[float, Vector]:
-        table = flat.reshape(dims + 1, outputs).astype(np.float32)
-        weights = table[:-1]
-        scores = weights.T @ rows.T + table[-1][:, None]
-        scores -= scores.max(axis=0)
-        powers = np.exp(scores)
-        sums = powers.sum(axis=0)
-        entropy = (share * (np.log(sums) - (scores * truth).sum(axis=0))).sum()
-        slope = np.empty((dims + 1, outputs))
-        error = share * (powers / sums - truth)
-        slope[:-1] = (error @ rows).T + PENALTY * weights
-        slope[-1] = error.sum(axis=1)
-        return float(entropy + PENALTY / 2 * (weights**2).sum()), slope.ravel()
-
-    options = {"maxiter": MOST_STEPS, "gtol": FLAT, "ftol": GAIN}
-    found = minimize(loss, np.zeros((dims + 1) * outputs), jac=True, method="L-BFGS-B", options=options)
-    table = found.x.reshape(dims + 1, outputs).astype(np.float32)
-    return table[:-1], table[-1]
+def _error(scores: Rows, truth: Rows, share: Rows) -> Rows:
+    """How far the probabilities of N rows are from the truth, by output: outputs × N."""
+    powers = np.exp(scores - scores.max(axis=0))
+    found: Rows = share * (powers / powers.sum(axis=0) - truth)
+    return found

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
@@ -24,11 +23,9 @@ from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from cache_adapt.audit.state import Rule
 from cache_adapt.learned import files
-from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.kind import ExitsKind
 from learning.budget import unlimited
 from learning.features import numbers
-from learning.job_child import answered
 from operators.base import Call
 from operators.decision import Decision
 from operators.recognise.chain import Chain
@@ -73,7 +70,7 @@ class Maker:
     """Makes exits in the time of the stream, at once: an ``Elsewhere``."""
 
     def __init__(self) -> None:
-        self._adaptation = Adaptation(ExitsKind(_answered), unlimited())
+        self._adaptation = Adaptation(ExitsKind(), unlimited())
         self.now_s = 0.0
         self.made = 0
         """Versions so far."""
@@ -100,10 +97,6 @@ class Maker:
             if made is not None:
                 self.made += 1
                 self._adaptation.published(due.target.key, made.version, made.data, self.now_s)
-
-
-async def _answered(job: bytes) -> bytes:
-    return msgspec.json.encode(answered(ExitsJob, job))
 
 
 class Node:

@@ -120,7 +120,7 @@ class Adaptation:
 
     @property
     def _expected_s(self) -> float:
-        """Processor seconds of the next training: the first pays for the start of the process that trains."""
+        """Processor seconds of the next training."""
         return min(self._costs_s)
 
     @property

@@ -6,32 +6,25 @@ were held back: these are too few to say what it would spare at thresholds that 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.job import ExitsJob
+from cache_adapt.learned.fit import MOST_ROWS, fit
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
-from learning.job_child import JobAnswer
-from serving.common.threads import in_thread
+from serving.common.threads import ThreadTime, in_thread
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 
 EXITS = "exits"
 LEAST_SAMPLES = 150
-FIRST_S = 1.0
-"""Processor seconds of a training that gave no answer, as they are taken to be."""
-
-Run = Callable[[bytes], Awaitable[bytes]]
-"""Has a job done elsewhere; SluiceError where there is no answer."""
 
 
 class NodeNetwork(NamedTuple):
@@ -53,12 +46,9 @@ class ExitsKind:
     kind = EXITS
     least_samples = LEAST_SAMPLES
 
-    def __init__(self, run: Run, networks: Mapping[str, NodeNetwork] | None = None) -> None:
-        """``run``: that of a ``JobRunner`` for ``job.CHILD``.
-
-        ``networks``: by the names of their nodes, where wishes come from other processes; None: from this one alone.
-        """
-        self._run, self._networks = run, networks
+    def __init__(self, networks: Mapping[str, NodeNetwork] | None = None) -> None:
+        """``networks``: by the names of their nodes, where wishes come from other processes; None: from this alone."""
+        self._networks = networks
 
     def why_foreign(self, subject: Subject) -> str | None:
         if self._networks is None:
@@ -87,20 +77,13 @@ class ExitsKind:
         return None
 
     async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
-        """See ``Trainable``; a process of its own fits. Equal samples give equal exits."""
-        spec, subject = decode(target.spec, ExitsSpec), target.subject
-        job = partial(_encoded, subject.network, subject.network_identity, spec, rows)
-        seconds = FIRST_S
+        """See ``Trainable``; a thread fits. Equal samples give equal exits."""
+        spec, took = decode(target.spec, ExitsSpec), ThreadTime()
         try:
-            answer = JobAnswer.read(await self._run(await in_thread(job)))
-            seconds = answer.processor_s
-        except Malformed as error:
-            raise ModelError(f"what trains exits gave no answer: {error}") from None
+            data = await in_thread(took.of(partial(_fitted, target.subject, spec, rows)))
         finally:
-            paid(seconds)
-        if answer.error:
-            raise ModelError(answer.error)
-        return MadeArtefact(answer.result, f"exits at {len(spec.cuts)} cuts")
+            paid(took.seconds)
+        return MadeArtefact(data, f"exits at {len(spec.cuts)} cuts")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> float:
         """See ``Trainable``: worth is the mean score of all exits; see ``LearnedExit.score``."""
@@ -117,5 +100,6 @@ class ExitsKind:
         return float(np.average(np.mean(scores, axis=0), weights=rows.weights))
 
 
-def _encoded(model: str, identity: str, spec: ExitsSpec, rows: Rows) -> bytes:
-    return msgspec.json.encode(ExitsJob.of(model, identity, spec, rows.features, rows.labels.astype(np.int32)))
+def _fitted(subject: Subject, spec: ExitsSpec, rows: Rows) -> bytes:
+    samples = spec.layout.unpacked(rows.features[-MOST_ROWS:], rows.labels[-MOST_ROWS:])
+    return fit(subject.network, subject.network_identity, spec, samples).to_bytes()

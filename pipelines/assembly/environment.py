@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,25 +62,20 @@ class Learning:
 @asynccontextmanager
 async def learning(known: Catalogue, budget: Budget, elsewhere: Elsewhere | None = None) -> AsyncIterator[Learning]:
     """Provide it while the block runs; at its end nothing is made any more."""
-    async with AsyncExitStack() as stack:
-        found = Learning(known, partial(_here, stack, budget), elsewhere)
-        try:
-            yield found
-        finally:
-            await found.close()
+    found = Learning(known, partial(_here, budget), elsewhere)
+    try:
+        yield found
+    finally:
+        await found.close()
 
 
-def _here(stack: AsyncExitStack, budget: Budget) -> Here:
+def _here(budget: Budget) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
     from cache_adapt.adaptation.here import Here
     from cache_adapt.adaptation.jobs import Adaptation
-    from cache_adapt.learned.job import CHILD, NAME
     from cache_adapt.learned.kind import ExitsKind
-    from learning.job_runner import JobRunner
 
-    runner = JobRunner(CHILD, NAME)
-    stack.push_async_callback(runner.close)
-    return Here(Adaptation(ExitsKind(runner.run), budget))
+    return Here(Adaptation(ExitsKind(), budget))
 
 
 @dataclass(frozen=True)

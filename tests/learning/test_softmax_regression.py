@@ -76,6 +76,6 @@ def test_one_class_alone_is_learnt() -> None:
     assert bias[0] > bias[1] + 1
 
 
-def test_who_does_not_train_does_without_scipy() -> None:
-    probe = "import sys, cache_adapt.learned.job; sys.exit('scipy' in sys.modules)"
+def test_who_trains_does_without_scipy() -> None:
+    probe = "import sys, cache_adapt.learned.fit; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

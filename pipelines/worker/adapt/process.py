@@ -1,4 +1,4 @@
-"""One adaptation worker process: exits, the process that trains them, and what that may cost."""
+"""One adaptation worker process: exits, and what training them may cost."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cache_adapt.adaptation.jobs import Adaptation
-from cache_adapt.learned.job import CHILD, NAME
 from cache_adapt.learned.kind import ExitsKind, NodeNetwork
 from learning.budget import Budget
-from learning.job_runner import JobRunner
 from pipelines.assembly.node_words import NodeWords, lending, lent_identity, runs_elsewhere
 from pipelines.observe.watchers import watched
 from pipelines.observe.web.listen import Listen
@@ -38,14 +36,10 @@ async def adapt(
 
     ``share``: of one core, what training may use; ``listen`` and ``alive``: as ``watched`` takes them.
     """
-    runner = JobRunner(CHILD, NAME)
-    adaptation = Adaptation(ExitsKind(runner.run, networks), allowance(share))
-    try:
-        async with watched(listen, alive) as observers:
-            with stop_loop_on_signals() as stop:
-                await Service(replace(config, observers=observers), adaptation).run(stop)
-    finally:
-        await runner.close()
+    adaptation = Adaptation(ExitsKind(networks), allowance(share))
+    async with watched(listen, alive) as observers:
+        with stop_loop_on_signals() as stop:
+            await Service(replace(config, observers=observers), adaptation).run(stop)
 
 
 def allowance(share: float) -> Budget:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import msgspec
@@ -11,12 +12,12 @@ import pytest
 
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import NO_ROWS, Rows
+from cache_adapt.learned import kind as learned_kind
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.job import ExitsJob
-from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork, Run
+from cache_adapt.learned.fit import MOST_ROWS, fit
+from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
-from learning.job_child import answered
 from serving.errors import ModelError, SluiceError
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, in_folds, samples
 
@@ -25,13 +26,8 @@ TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
 NETWORK = NodeNetwork("vehicle", SHA, "cd" * 32, WORDS)
 
 
-async def here(job: bytes) -> bytes:
-    """Do a job in the process of the tests."""
-    return msgspec.json.encode(msgspec.structs.replace(answered(ExitsJob, job), processor_s=0.5))
-
-
-def kind(run: Run = here) -> ExitsKind:
-    return ExitsKind(run, {"type": NETWORK})
+def kind() -> ExitsKind:
+    return ExitsKind({"type": NETWORK})
 
 
 def rows(count: int, seed: int = 0) -> Rows:
@@ -43,7 +39,8 @@ def rows(count: int, seed: int = 0) -> Rows:
 def data() -> bytes:
     paid: list[float] = []
     made = asyncio.run(kind().train(TARGET, rows(600), paid.append))
-    assert paid == [0.5]
+    assert len(paid) == 1
+    assert paid[0] > 0
     assert made.detail == "exits at 2 cuts"
     return made.data
 
@@ -92,18 +89,9 @@ async def test_a_training_that_fails_is_paid_for_and_says_why():
     with pytest.raises(SluiceError, match="same word"):
         await kind().train(TARGET, same, paid.append)
 
-    async def garbage(job: bytes) -> bytes:
-        return job[:10]
-
-    with pytest.raises(SluiceError, match="gave no answer"):
-        await kind(garbage).train(TARGET, rows(200), paid.append)
-
-    async def dies(job: bytes) -> bytes:
-        raise SluiceError("it died")
-
-    with pytest.raises(SluiceError, match="it died"):
-        await kind(dies).train(TARGET, rows(200), paid.append)
-    assert len(paid) == 3
+    with pytest.raises(ModelError, match="no numbers"):
+        await kind().train(TARGET, Rows(np.full_like(same.features, np.nan), same.labels), paid.append)
+    assert len(paid) == 2
     assert all(each > 0 for each in paid)
 
 
@@ -115,7 +103,7 @@ def test_samples_of_other_networks_are_foreign():
 
 
 def test_in_the_process_that_wants_them_no_network_is_foreign():
-    own = ExitsKind(here)
+    own = ExitsKind()
     other = replace(TARGET, subject=replace(SUBJECT, node="other"))
     assert own.why_not(other) is None
     assert own.why_not(replace(other, spec=b"{}"))
@@ -129,6 +117,29 @@ def test_a_target_that_cannot_be_met_is_refused():
 
 
 def test_of_a_node_that_names_whom_it_was_shown_any_words_will_do():
-    open_ = ExitsKind(here, {"type": NodeNetwork("vehicle", SHA)})
+    open_ = ExitsKind({"type": NodeNetwork("vehicle", SHA)})
     assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, labels="ee" * 32))) is None
     assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32)))
+
+
+async def test_the_newest_samples_alone_are_trained_on():
+    many = rows(MOST_ROWS + 50)
+    newest = Rows(many.features[50:], many.labels[50:])
+    one, other = [(await kind().train(TARGET, each, lambda seconds: None)).data for each in (many, newest)]
+    assert one == other
+    assert ExitArtefact.from_bytes(one).card.samples == MOST_ROWS
+
+
+async def test_looks_go_on_while_exits_are_trained(monkeypatch):
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(*given):
+        begun.set()
+        assert go.wait(10)
+        return fit(*given)
+
+    monkeypatch.setattr(learned_kind, "fit", slow)
+    training = asyncio.create_task(kind().train(TARGET, rows(200), lambda seconds: None))
+    assert await asyncio.to_thread(begun.wait, 10)
+    go.set()
+    assert (await training).detail == "exits at 2 cuts"

@@ -106,7 +106,7 @@ CHILDREN = """
 import asyncio, sys
 from contextlib import closing
 from pathlib import Path
-from cache_adapt.learned.job import CHILD, NAME
+from pipelines.measure.stand_ins.contest_job import CHILD, NAME
 from learning.job_runner import JobRunner
 from operators.capture.live.protocol import Channel
 from operators.capture.live.protocol import DecodeJob

@@ -9,10 +9,8 @@ import msgspec
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.learned.job import ExitsJob
 from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from learning.budget import Budget, unlimited
-from learning.job_child import answered
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
 from pipelines.worker.adapt.service import Inbox
@@ -43,11 +41,6 @@ def record(letter: Letter) -> Record:
     return Record(letter.key, letter.value, letter.headers)
 
 
-async def trained_here(job: bytes) -> bytes:
-    """Do a training in the process of the tests."""
-    return msgspec.json.encode(answered(ExitsJob, job))
-
-
 def offer(link: Link, count: int, seed: int = 0, subject: Subject = SUBJECT, stream: str = "gate") -> None:
     """A worker's looks that ran to the end."""
     rows = in_folds(samples(count, seed))
@@ -70,7 +63,7 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        self.adaptation = Adaptation(ExitsKind(trained_here, NETWORKS), self.budget)
+        self.adaptation = Adaptation(ExitsKind(NETWORKS), self.budget)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]
