@@ -38,7 +38,7 @@ class JpegPicture:
 
     @property
     def nbytes(self) -> int:
-        """What all of it takes once it is decoded: what is counted does not change while it is held."""
+        """Those of all of it, decoded: what is counted does not change while it is held."""
         return self.shape[0] * self.shape[1] * self.shape[2]
 
     @property
