@@ -32,8 +32,9 @@ log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
 """Held looks at which exits are tuned first; then at twice as many each time, and when newer ones come."""
-IN_VAIN = 1500
-"""Looks that were held since the newest exits came, by which nothing pays: it is given up for a while."""
+IN_VAIN, OBJECTS_IN_VAIN = 1500, 350
+"""Looks that were held since the newest exits came, and objects that they show, by which nothing pays: it is given up
+for a while."""
 KIND = "exits"
 """The kind of artefact."""
 LEAST_GAIN = 0.1
@@ -115,6 +116,8 @@ class HeardExits:
         """The newest artefact's, encoded; empty: none has come."""
         self._held, self._held_before, self._due = 0, 0, FIRST_TUNING
         """Looks that were held so far, until the newest exits came, and at which they are tuned next."""
+        self._objects = set[str]()
+        """Some of the objects that were held since the newest exits came."""
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
         self._work: asyncio.Task[None] | None = None
@@ -168,6 +171,8 @@ class HeardExits:
         if len(held):
             request.held.add(request.subject, held)
             self._held += len(held)
+            if len(self._objects) < OBJECTS_IN_VAIN:
+                self._objects.update(held.shown.objects)
 
     @property
     def tuning_is_due(self) -> bool:
@@ -177,8 +182,8 @@ class HeardExits:
     @property
     def is_in_vain(self) -> bool:
         """Whether many looks were held since the newest exits came, and nothing that pays was found."""
-        tuned = self._work is None and self._due > self._held
-        return tuned and self.found is None and self._held - self._held_before >= IN_VAIN
+        tuned, many = self._work is None and self._due > self._held, len(self._objects) >= OBJECTS_IN_VAIN
+        return tuned and self.found is None and many and self._held - self._held_before >= IN_VAIN
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
@@ -201,10 +206,16 @@ class HeardExits:
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
         return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data)
 
+    def try_again(self) -> None:
+        """Count anew what is held in vain; the looks so far are kept."""
+        self._held_before, self.found = self._held, None
+        self._objects.clear()
+
     def forget_held(self) -> None:
         """Tune on looks to come, not on those so far."""
         self.request.held.forget(self.request.subject)
-        self._held, self._held_before, self._due, self.found = 0, 0, FIRST_TUNING, None
+        self._held, self._due = 0, FIRST_TUNING
+        self.try_again()
 
     def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
         """Go on with exits that were saved; returns those that were in use for these words."""
@@ -239,7 +250,8 @@ class HeardExits:
             log.warning("exits of %s are not used: they are %s", self.request.subject.node, why_not)
             return
         self.artefact, self.data = artefact, artefact.to_bytes()
-        self._held_before, self._due, self.found = self._held, FIRST_TUNING, None
+        self._due = FIRST_TUNING
+        self.try_again()
 
     async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None]) -> None:
         took = ThreadTime()

@@ -240,7 +240,7 @@ class SpecialisedStream:
             self._made(tuple(self.words[each] for each in wanted.target.classes), False)
             self.weg.head_failed(wanted.number)
         self.account.left(gained=False)
-        self.tuned.forget_held()
+        self.tuned.try_again()
 
     def _log(self, why: str | None) -> None:
         if why:

@@ -20,6 +20,7 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
     IN_VAIN,
     LEAST_GAIN,
+    OBJECTS_IN_VAIN,
     ExitsRequest,
     HeardExits,
 )
@@ -288,9 +289,24 @@ async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
     assert not known.is_in_vain, "newer exits have a chance of their own"
     known.heard(looks(1))
     assert known.is_in_vain
+    known.try_again()
+    assert not known.is_in_vain
+    assert known.request.held.size_bytes > 0, "the looks are kept"
     known.forget_held()
     assert not known.is_in_vain
     assert known.request.held.size_bytes == 0
+
+
+async def test_few_objects_that_are_looked_at_often_are_not_many_looks() -> None:
+    known = await heard(exits())
+    known.begin()
+    many = looks(IN_VAIN, noises=(400.0, 400.0))
+    few = ShownLooks.of([str(row % (OBJECTS_IN_VAIN - 1)) for row in range(IN_VAIN)])
+    known.heard(replace(many, shown=few))
+    assert await tuned(known) is None
+    assert not known.is_in_vain
+    known.heard(looks(1, seed=2))
+    assert known.is_in_vain
 
 
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
