@@ -11,7 +11,7 @@ from numpy.random import default_rng
 
 from cache_adapt.adaptation.target_state import Artefact, DueTraining, TargetState
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Paid, Trainable
+from cache_adapt.adaptation.trainable import Paid, TooEarly, Trainable
 from cache_adapt.adaptation.triggers import History, Reason, why_train
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.versions import digest, next_version, why_not_published
@@ -104,12 +104,19 @@ class Adaptation:
         def paid(processor_s: float) -> None:
             took.seconds += processor_s
 
+        early = False
         try:
             artefact = await self._trained(due, now_s(), took, paid)
+        except TooEarly as error:
+            early = True
+            log.info("%s: %s", _where(due.target.subject), error)
         finally:
             self._costs_s.append(took.seconds)
             self._budget.pay("training", reserved_s, took.seconds)
-            state.history.tried(now_s(), samples, gained=artefact is not None)
+            if early:
+                state.history.too_early(now_s(), samples)
+            else:
+                state.history.tried(now_s(), samples, gained=artefact is not None)
         return artefact
 
     def tidy(self, now_s: float) -> None:
@@ -164,6 +171,8 @@ class Adaptation:
             in_use = self._versions.get(state.key) if state.in_use else None
             compare = partial(_why_not_better, kind, target, (made.data, in_use.data if in_use else b""), held)
             why_not = await in_thread(took.of(compare))
+        except TooEarly:
+            raise
         except SluiceError as error:
             why_not = str(error)
         if why_not is not None:

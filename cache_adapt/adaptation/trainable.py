@@ -8,9 +8,14 @@ from typing import Protocol
 
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
+from serving.errors import SluiceError
 
 Paid = Callable[[float], None]
 """Called with the processor seconds that a training has taken."""
+
+
+class TooEarly(SluiceError):
+    """Nothing can be learnt from these samples, and soon something can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ class History(msgspec.Struct):
         """Whether there are twice as many samples as at the last attempt."""
         return self.samples > 0 and samples >= max(2 * self.samples, FIRST_SAMPLES)
 
+    def too_early(self, now_s: float, samples: int) -> None:
+        """Note an attempt for which it was too early: no later one has to wait longer for that."""
+        self.tried_at_s, self.samples = now_s, samples
+
     def tried(self, now_s: float, samples: int, gained: bool) -> None:
         """Note an attempt; where it brought nothing the next one comes later than after the one before."""
         self.tried_at_s, self.samples = now_s, samples

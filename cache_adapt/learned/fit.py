@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.adaptation.trainable import TooEarly
 from cache_adapt.learned.artefact import MOST_VALUES, ArtefactCard, ExitArtefact, ExitCard
 from cache_adapt.learned.learned_exit import LearnedExit, SoftMap, Values
 from cache_adapt.learned.rows import FOLDS, ExitRows
@@ -35,7 +36,7 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
     """Exits at all cuts, with thresholds of 0: they answer nothing yet.
 
     ``model``, ``identity``: the network's name and the digest of what it runs. Raises SluiceError where all samples say
-    the same word, or all outside of a fold do. Equal samples give equal exits.
+    the same word, TooEarly where all outside of a fold do. Equal samples give equal exits.
     """
     rows = rows.newest(MOST_ROWS)
     known = _Learnt(
@@ -44,7 +45,10 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
     )
     taught = rows.of(np.isin(rows.words, known.words))
     exits, parts = _exits(spec, taught, known), range(0 if taught.folds is None else FOLDS)
-    folds = tuple(_exits(spec, taught.outside(fold), known) for fold in parts)
+    others = [taught.outside(fold) for fold in parts]
+    if any(len(np.unique(each.words)) < 2 for each in others):
+        raise TooEarly(f"{len(rows)} samples show too few objects to be parted: more are waited for")
+    folds = tuple(_exits(spec, each, known) for each in others)
     cards = tuple(ExitCard.of(each) for each in exits)
     card = ArtefactCard("sluice.exits/2", model, identity, spec.vocabulary, len(rows), cards, folds=len(folds))
     return ExitArtefact(card, exits, folds)

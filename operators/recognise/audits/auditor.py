@@ -77,11 +77,13 @@ class Auditor:
         return shown(frame, regions, self._objects)
 
     def parts(self, frame: Frame, regions: Sequence[Region], count: int) -> NDArray[np.intp]:
-        """N: the part, 0…``count`` − 1, in which each object is: by a coin, the same for all looks at it."""
-        block = f"at {int(frame.media_time_s // BLOCK_S)}"
-        who = [block if each.track_id is None else each.track_id for each in regions]
-        coins = [coin(self._node, "part", frame.stream, frame.run, each) for each in who]
-        return np.array([int(count * each) for each in coins], np.intp)
+        """N: the part, 0…``count`` − 1, in which each object is: by a coin, the same for all looks at it.
+
+        Objects without a track are in the part whose turn it is.
+        """
+        turn, tracks = int(frame.media_time_s // BLOCK_S) % count, [each.track_id for each in regions]
+        coins = {each: coin(self._node, "part", frame.stream, frame.run, each) for each in tracks if each is not None}
+        return np.array([turn if each is None else int(count * coins[each]) for each in tracks], np.intp)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region, rate: float | None = None) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer.

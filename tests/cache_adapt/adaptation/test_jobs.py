@@ -12,7 +12,7 @@ from cache_adapt.adaptation import jobs, windows
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Target
-from cache_adapt.adaptation.trainable import MadeArtefact, Paid
+from cache_adapt.adaptation.trainable import MadeArtefact, Paid, TooEarly
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S
 from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
 from learning.budget import FIRST_S, Budget, unlimited
@@ -206,6 +206,26 @@ async def test_a_training_that_ends_in_an_error_is_paid_and_not_tried_again_at_o
         await the.work()
     assert budget.left_s == pytest.approx(0.1 * FIRST_S - 0.5, abs=0.1)
     assert the.adaptation.next(the.now_s) is None
+
+
+async def test_a_training_for_which_it_is_too_early_makes_none_later(caplog: pytest.LogCaptureFixture) -> None:
+    class Early(Majority):
+        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
+            if len(rows) < 1200:
+                paid(0.1)
+                raise TooEarly("wait")
+            return await super().train(target, rows, paid)
+
+    caplog.set_level(logging.INFO)
+    the = Worker(Adaptation(Early(), unlimited()))
+    for count in (200, 200, 400):
+        the.see(*[1] * count)
+        the.want()
+        assert await the.work() is None
+        assert await the.work() is None, "not with the same samples at once"
+    assert caplog.text.count("node type: wait") == 3
+    the.see(*[1] * 900)
+    assert await the.work() is not None, "three attempts would have been made to wait for minutes"
 
 
 async def test_what_one_stream_wants_for_itself_is_trained_on_its_samples_alone() -> None:

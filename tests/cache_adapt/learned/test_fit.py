@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cache_adapt.adaptation.trainable import TooEarly
 from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, fit
 from cache_adapt.learned.heard import HeardLooks
 from cache_adapt.learned.pooled import ShownLooks
@@ -141,7 +142,9 @@ def test_exits_of_folds_are_judged_as_on_objects_that_nobody_has_seen():
 
 def test_samples_that_say_the_same_word_outside_of_a_fold_are_waited_on():
     rows = samples(300)
-    with pytest.raises(SluiceError, match="same word"):
+    with pytest.raises(TooEarly, match="300 samples show too few objects"):
         fit("vehicle", SHA, SPEC, replace(rows, folds=np.zeros(300, np.intp)))
-    with pytest.raises(SluiceError, match="same word"):
+    with pytest.raises(TooEarly, match="too few objects"):
         fit("vehicle", SHA, SPEC, replace(rows, folds=np.where(rows.words == 1, 0, 2)).of(rows.words < 2))
+    two = replace(rows, folds=np.arange(300) % 2)
+    assert len(fit("vehicle", SHA, SPEC, two).folds) == FOLDS, "one fold has no samples yet"

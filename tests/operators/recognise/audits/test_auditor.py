@@ -74,6 +74,16 @@ def said_of(word: str | None) -> Attribute | None:
     return None if word is None else look(word, 0.9).said
 
 
+def test_all_looks_at_a_track_are_in_one_part_and_those_without_take_turns() -> None:
+    node = Node()
+    tracks = list(range(300))
+    first, again = (node.auditor.parts(*node.frame(seq, tracks), 3).tolist() for seq in (0, 700))
+    assert first == again
+    assert all(60 < first.count(part) < 140 for part in range(3))
+    turns = [node.auditor.parts(*node.frame(int(10 * at_s), [None, None]), 3).tolist() for at_s in (0, 19, 20, 41, 60)]
+    assert turns == [[0, 0], [0, 0], [1, 1], [2, 2], [0, 0]]
+
+
 def test_looks_are_drawn_by_who_is_looked_at() -> None:
     node = Node()
     for seq in range(50):
