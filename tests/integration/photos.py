@@ -34,6 +34,7 @@ def every_photo_is_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     monkeypatch.setattr("operators.detect.motion.MotionDetector.process", process)
+    monkeypatch.setattr("operators.recognise.audits.auditor.BLOCK_S", 0.1)  # each picture shows others
 
 
 @pytest.fixture

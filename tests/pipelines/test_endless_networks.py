@@ -41,7 +41,7 @@ def test_a_loop_that_starts_in_mid_stream_fails_its_frames_and_the_run_goes_on_t
     first, *others = errors
     assert first.startswith("sluice: model 'endless' did not return from a batch of ")
     assert 1 <= len(others) <= 2, "it is said the first time and the tenth"
-    assert all(each.startswith("sluice: stream street-3: node kind: OutOfService: ") for each in others)
+    assert all("stream street-3: node kind: OutOfService" in each for each in others), others
 
 
 def test_a_loop_at_the_first_run_ends_the_command_with_one_line(tmp_path: Path) -> None:
