@@ -28,7 +28,7 @@ from tests.integration.photos import (
 )
 from tests.integration.worker_parts import Wire, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
-from tests.real.process import Sluice, until
+from tests.real.process import Sluice
 
 SPEC = {
     "version": 1,
@@ -95,10 +95,7 @@ async def test_exits_come_and_answer_though_who_trains_them_is_killed(
         with Sluice(tmp_path / "adapt", *arguments, broker=bootstrap) as first:
             await camera.shown_until(lambda: wire.all_of(topics(wire).name("samples")))
             first.kill()
-        published = await wire.all_of(topics(wire).name("updates"))
         with Sluice(tmp_path / "adapt", *arguments, broker=bootstrap) as second:
-            if not published:  # a fit takes so little that the first may have been done with it
-                await asyncio.to_thread(until, lambda: "): version" in second.errors, "exits", second)
             answers = await camera.shown_until(lambda: answers_of(wire, "cached"))
             assert await asyncio.to_thread(second.terminate) == 0, second.errors
     update, *_ = await wire.all_of(topics(wire).name("updates"))
