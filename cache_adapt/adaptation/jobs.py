@@ -109,7 +109,8 @@ class Adaptation:
             artefact = await self._trained(due, now_s(), took, paid)
         except TooEarly as error:
             early = True
-            log.info("%s: %s", _where(due.target.subject), error)
+            if state.history.tried_at_s is None:  # said once: one object may be all that a camera shows for days
+                log.info("%s: %s", _where(due.target.subject), error)
         finally:
             self._costs_s.append(took.seconds)
             self._budget.pay("training", reserved_s, took.seconds)
