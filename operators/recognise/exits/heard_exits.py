@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
 """Held looks at which exits are tuned first; then at twice as many each time, and when newer ones come."""
-IN_VAIN, OBJECTS_IN_VAIN = 1500, 350
+IN_VAIN, OBJECTS_IN_VAIN, MOST_IN_VAIN = 1500, 350, 6000
 """Looks that were held since the newest exits came, and objects that they show, by which nothing pays: it is given up
-for a while."""
+for a while. So it is after the last number of looks, however few objects they show."""
 KIND = "exits"
 """The kind of artefact."""
 LEAST_GAIN = 0.1
@@ -182,8 +182,9 @@ class HeardExits:
     @property
     def is_in_vain(self) -> bool:
         """Whether many looks were held since the newest exits came, and nothing that pays was found."""
-        tuned, many = self._work is None and self._due > self._held, len(self._objects) >= OBJECTS_IN_VAIN
-        return tuned and self.found is None and many and self._held - self._held_before >= IN_VAIN
+        tuned, looks = self._work is None and self._due > self._held, self._held - self._held_before
+        many = looks >= (IN_VAIN if len(self._objects) >= OBJECTS_IN_VAIN else MOST_IN_VAIN)
+        return tuned and self.found is None and many
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""

@@ -20,6 +20,7 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
     IN_VAIN,
     LEAST_GAIN,
+    MOST_IN_VAIN,
     OBJECTS_IN_VAIN,
     ExitsRequest,
     HeardExits,
@@ -307,6 +308,12 @@ async def test_few_objects_that_are_looked_at_often_are_not_many_looks() -> None
     assert not known.is_in_vain
     known.heard(looks(1, seed=2))
     assert known.is_in_vain
+    known.try_again()
+    for _ in range(MOST_IN_VAIN // IN_VAIN):
+        assert not known.is_in_vain
+        known.heard(replace(many, shown=few))
+        await tuned(known)
+    assert known.is_in_vain, "few objects are enough in the end"
 
 
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
