@@ -35,12 +35,13 @@ COMMANDS: dict[str, tuple[object, ...]] = {
 
 
 def refused(name: str, folder: Path, server: str, env: Mapping[str, str]) -> str:
-    """The one line with which the command ends."""
+    """The one line with which the command ends; a broker that is busy may be tried again before."""
     query = write_query(folder)
     words = [query if word == "QUERY" else word for word in COMMANDS[name]]
     done = sluice(*words, "--broker", server, env=env)
     assert done.returncode == 2, done.stderr
-    (line,) = done.stderr.splitlines()
+    *waits, line = done.stderr.splitlines()
+    assert all("trying" in wait and "refuses" not in wait for wait in waits), done.stderr
     return line
 
 
