@@ -115,11 +115,13 @@ async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call:
     """An operator's answer, in the one form whatever it returns."""
     try:
         found = await operator.process(frame, regions, call)
-    except asyncio.CancelledError as error:
+    except (Exception, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # such as the panic of a library in Rust: the stream's task would end of it
         task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
             raise
-        raise RuntimeError("process has been cancelled from within") from error  # else the stream's task would end
+        raise RuntimeError(f"process has raised {type(error).__name__}: {error}") from error
     if isinstance(found, NodeAnswer):
         return found
     if not isinstance(found, list | tuple) or not all(isinstance(each, Region) for each in found):

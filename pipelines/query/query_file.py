@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -209,16 +210,15 @@ class Query(Strict):
 
 
 def stream_ids(uris: Sequence[SourceUri]) -> list[str]:
-    """An id for each source, made of its address."""
-    ids: list[str] = []
+    """An id for each source, made of its address; those of one name are numbered."""
+    ids: dict[str, None] = {}
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 2))
     for uri in uris:
-        ids.append(_untaken(uri.stream_id, ids))
-    return ids
-
-
-def _untaken(name: str, taken: Collection[str]) -> str:
-    numbered = (f"{name[:95]}-{n}" for n in count(2))
-    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
+        name = candidate = uri.stream_id
+        while candidate in ids:
+            candidate = f"{name[:95]}-{next(numbers[name])}"
+        ids[candidate] = None
+    return list(ids)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,11 @@ class _Ended:
         if report.frames.sampled or problem is None:
             SafeConsole(stderr=self.outputs.results == "-").print(render(report))
         if self.outputs.report is not None:
-            self.outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
+            try:
+                self.outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
+            except OSError as error:
+                why = f"cannot write the report to {self.outputs.report}: {error.strerror}"
+                raise SluiceError(why) from None
         return report
 
 

@@ -164,6 +164,17 @@ def _serve() -> None:
         _jobs.get()()
 
 
+def _forked() -> None:
+    """A fork has none of these threads, and the queue as it was in the midst of something: it begins anew."""
+    global _jobs, _starting
+    _jobs, _starting = SimpleQueue(), threading.Lock()
+    _threads.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 @atexit.register
 def _leave() -> None:
     """Let the threads end by themselves: the interpreter ends them in mid-work, and in C++ that aborts the process."""

@@ -236,17 +236,22 @@ async def test_a_node_that_keeps_failing_is_told_now_and_then(caplog):
     assert [record.getMessage() for record in caplog.records] == said
 
 
-async def test_an_operator_that_is_cancelled_from_within_fails_its_frame_alone():
-    class Cancelled(Found):
+class Panic(BaseException):
+    """The panics of libraries in Rust are of such a class."""
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError("gone"), Panic("gone"), GeneratorExit("gone")])
+async def test_whatever_an_operator_raises_fails_its_frame_alone(error: BaseException):
+    class Raising(Found):
         async def process(self, frame, regions, call):
             if frame.seq == 0:
-                raise asyncio.CancelledError
+                raise error
             return await super().process(frame, regions, call)
 
-    subject = executor(Cancelled())
+    subject = executor(Raising())
     first, second = [await asyncio.wait_for(submit(subject, header(seq)), 5) for seq in range(2)]
-    assert (first.outcome, first.cause) == ("failed", "detect: RuntimeError: process has been cancelled from within")
-    assert second.outcome == "analysed"
+    cause = f"detect: RuntimeError: process has raised {type(error).__name__}: gone"
+    assert (first.outcome, first.cause, second.outcome) == ("failed", cause, "analysed")
 
 
 async def test_a_frame_that_cannot_be_loaded_raises_and_its_neighbours_go_on():

@@ -87,6 +87,12 @@ def test_sources_replace_streams_and_take_the_settings_of_the_first() -> None:
     assert [stream.overload_policy for stream in found.streams] == ["block", "block", "drop_oldest"]
 
 
+def test_an_archive_of_files_of_few_names_is_numbered_at_once() -> None:
+    found = query().with_sources(["/x/a-3.mp4", *(f"/{day}/{name}.mp4" for day in range(5000) for name in "ab")])
+    assert [stream.id for stream in found.streams][:7] == ["a-3", "a", "b", "a-2", "b-2", "a-4", "b-3"]
+    assert len({stream.id for stream in found.streams}) == 10_001
+
+
 def test_no_sources_change_nothing() -> None:
     assert query().with_sources([]) == query()
 

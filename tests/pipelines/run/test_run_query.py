@@ -170,6 +170,12 @@ def test_a_result_that_cannot_be_written_ends_the_run_with_one_line() -> None:
         run(query(STREET), results="/dev/full")
 
 
+def test_a_report_for_which_the_disk_has_no_room_ends_with_one_line(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", frames=2)
+    with pytest.raises(SluiceError, match="cannot write the report to /dev/full: No space left on device"):
+        run(query(str(clip)), report=Path("/dev/full"))
+
+
 def test_a_run_in_which_every_frame_failed_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise RuntimeError("no memory")

@@ -190,3 +190,22 @@ def test_a_thread_steps_back_and_so_do_those_that_it_starts_and_no_other() -> No
     thread.join()
     assert found == [LEAST_PRIORITY, LEAST_PRIORITY]
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+FORKED = """
+import asyncio, os, sys
+from serving.common.threads import in_thread
+
+async def work():
+    return await asyncio.wait_for(in_thread(lambda: 7), 30)
+
+print(asyncio.run(work()), flush=True)
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+print(asyncio.run(work()), flush=True)
+"""
+
+
+def test_a_fork_works_with_threads_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "7\n7\n"), done.stderr
