@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 import av
@@ -22,7 +23,6 @@ _FULL_RANGE: Final = 2
 _AS_IT_IS: Final = (False, None)
 _FLIPS: Final = {(True, False): 1, (False, True): 0, (True, True): -1}
 """OpenCV's code by whether left and right change places, and whether top and bottom do."""
-_side_data: Final = cast("Callable[[av.VideoFrame], Mapping[str, Any]]", SideDataContainer)
 
 
 class Converter:
@@ -77,7 +77,10 @@ def _turn(frame: av.VideoFrame) -> tuple[bool, int | None]:
     matrix that turns it, front cameras one that mirrors it too. The nearest quarter of a turn counts.
     """
     # frame.side_data would refer to the frame that refers to it: all stay in memory until Python looks for garbage
-    matrix = _side_data(frame).get("DISPLAYMATRIX")
+    known: Any = SideDataContainer.__new__(SideDataContainer)
+    with suppress(ValueError):  # at what PyAV has no name for, as a photograph's Exif, which comes behind the matrix
+        known.__init__(frame)
+    matrix = known.get("DISPLAYMATRIX")
     if matrix is None:
         return _AS_IT_IS
     xx, xy, yx, yy = np.frombuffer(bytes(matrix), np.int32)[[0, 1, 3, 4]].tolist()

@@ -35,6 +35,22 @@ def open_folder(path: Path, sampling: Sampling | None = None) -> ImageReader:
     return ImageReader(SourceUri(str(path)), sampling or Sampling())
 
 
+def with_exif(jpeg: bytes, orientation: int) -> bytes:
+    """As cameras and phones write them; the tag is the only one."""
+    tags = struct.pack(">H HHIHH I", 1, 0x112, 3, 1, orientation, 0, 0)
+    exif = b"Exif\0\0MM\0*\0\0\0\x08" + tags
+    return jpeg[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + jpeg[2:]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photograph_stands_as_its_exif_says(orientation: int) -> None:
+    image = np.zeros((48, 64, 3), np.uint8)
+    image[:16, :16], image[:16, 48:] = 250, 120
+    photograph = with_exif(bytes(cv2.imencode(".jpg", image)[1].tobytes()), orientation)
+    wanted = cv2.imdecode(np.frombuffer(photograph, np.uint8), cv2.IMREAD_COLOR)
+    assert np.abs(decode_image(photograph, Converter(None)).astype(int) - wanted).max() <= 4
+
+
 def test_natural_order_and_times(tmp_path: Path) -> None:
     for number in (10, 9, 1, 100):
         (tmp_path / f"frame{number}.jpg").write_bytes(encoded(".jpg", level=number))
