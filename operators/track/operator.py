@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.track.tracker import KalmanTracker, TrackSettings
+from operators.wire.bounds import LARGEST_COUNT
 from serving.common.threads import in_thread
 
 IDS_PER_FRAME = 1000
-"""A track's id is ``seq of birth × IDS_PER_FRAME + k``: unique in a run with no counter to lose in a restart."""
+"""A track's id is ``seq of birth × IDS_PER_FRAME + k``: unique in a run with no counter to lose in a restart. Where a
+query has n trackers, it is n times that, and the tracker's place."""
 FEW = 40
 """Up to this many regions are tracked on the event loop (``benchmarks/tracking.py`` times it); more in a thread."""
 
@@ -31,8 +33,10 @@ class Tracker(Protocol):
 class Track:
     """Operator: sets ``track_id`` of the regions it is given."""
 
-    def __init__(self, settings: TrackSettings | None = None) -> None:
+    def __init__(self, settings: TrackSettings | None = None, place: int = 0, trackers: int = 1) -> None:
+        """``place``: among the trackers of its query, so that no two of them give one id."""
         self._settings = settings or TrackSettings()
+        self._place, self._trackers = place, trackers
         self._streams: dict[tuple[str, str], _StreamTracker] = {}
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
@@ -41,12 +45,15 @@ class Track:
         if known is None or known.elapsed_s(frame) < -self._settings.lost_after_s:
             self.forget(frame.stream)
             known = self._streams[key] = _StreamTracker(KalmanTracker(self._settings), frame.media_time_s)
-        work = partial(known.update, frame, regions)
+        work = partial(known.update, frame, regions, self._id)
         if len(regions) > FEW:
             await in_thread(work)
         else:
             work()
         return []
+
+    def _id(self, seq: int, number: int) -> int:
+        return ((seq * IDS_PER_FRAME + number) * self._trackers + self._place) % LARGEST_COUNT
 
     def forget(self, stream: str) -> None:
         for key in [key for key in self._streams if key[0] == stream]:
@@ -66,12 +73,12 @@ class _StreamTracker:
         elapsed_s = frame.media_time_s - self._last_s
         return 0.0 if math.isnan(elapsed_s) else elapsed_s
 
-    def update(self, frame: Frame, regions: Sequence[Region]) -> None:
-        """Give the regions their ids."""
+    def update(self, frame: Frame, regions: Sequence[Region], id_of: Callable[[int, int], int]) -> None:
+        """Give the regions their ids; ``id_of``: that of the n-th track that is new in the frame of this ``seq``."""
         numbers = self._tracker.update(regions, max(self.elapsed_s(frame), 0.0))
         self._last_s = frame.media_time_s
         fresh = sorted({number for number in numbers if number is not None and number not in self._ids})
-        self._ids |= {number: frame.seq * IDS_PER_FRAME + place for place, number in enumerate(fresh)}
+        self._ids |= {number: id_of(frame.seq, place) for place, number in enumerate(fresh)}
         for region, number in zip(regions, numbers, strict=True):
             if number is not None:
                 region.track_id = self._ids[number]

@@ -39,6 +39,11 @@ def track_settings(spec: TrackNode) -> TrackSettings:
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
 
 
+def _track(spec: TrackNode, environment: Environment) -> Operator:
+    trackers = [name for name, each in environment.nodes.items() if isinstance(each.spec, TrackNode)] or [spec.name]
+    return Track(track_settings(spec), trackers.index(spec.name), len(trackers))
+
+
 def _recognise(spec: RecogniseNode, environment: Environment) -> Operator:
     # Brings chains of looks and their audits: not for those who only detect and track.
     from pipelines.assembly.recognise import recognise
@@ -53,7 +58,7 @@ def _own(spec: OwnNode, environment: Environment) -> Operator:
 
 BUILDERS: Mapping[str, Builder] = {
     "detect": detect,
-    "track": lambda spec, _: Track(track_settings(spec)),
+    "track": _track,
     "recognise": _recognise,
 }
 """For the kinds of nodes that ship."""
