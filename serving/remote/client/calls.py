@@ -119,11 +119,9 @@ class Calls:
         self, server: ServerChannel, attempt: Attempt[Answered], left_s: float, droppable: bool
     ) -> tuple[Answered] | CallFailure:
         """One attempt at one server, whose breaker hears how it ended."""
-        ended = False
         try:
             with server.busy():
                 answer = await attempt(server, left_s)
-            ended = True
             server.breaker.succeeded()
             return (answer,)
         except grpc.aio.AioRpcError as error:
@@ -134,14 +132,16 @@ class Calls:
             found = CallFailure(f"its answer is none: {error}")
         except AnotherNetwork as error:
             found = CallFailure(str(error), server=False)
-        finally:
-            if not ended:
-                server.breaker.left()
+        except BaseException:
+            server.breaker.left()
+            raise
         if found.anew:
             server.verified.clear()
-        if found.server and not (found.late and droppable):  # a short time says nothing of the server
+        if found.late and droppable:  # a short time says nothing of the server
+            server.breaker.left()
+        elif found.server:
             server.breaker.failed(self._clock.monotonic_s(), self._rng)
-        elif not found.late:
+        else:
             server.breaker.succeeded()
         return found
 

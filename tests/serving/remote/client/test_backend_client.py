@@ -289,6 +289,11 @@ async def test_a_server_that_fails_is_left_alone(
         with pytest.raises(BackendDown, match="has failed several times running and is left alone"):
             await client.infer("means", PICTURES, SOON)
         assert len(server.asked) == before
+        await until(lambda: client.may_answer)
+        with pytest.raises(BackendDown, match="told to"):
+            await client.infer("means", PICTURES, SOON)
+        with pytest.raises(BackendDown, match="left alone"):  # the call that tried has failed
+            await client.infer("means", PICTURES, SOON)
         server.fails = None
         await until(lambda: client.may_answer)
         (answer,) = await client.infer("means", PICTURES, SOON)
