@@ -54,24 +54,29 @@ class FileLedger:
         """Raises BadInput where the file is damaged or the place cannot be used: spending must not be forgotten."""
         self._path = path
         self._known = LedgerFile()
-        self._failing = False
+        self._owed: list[Settlement] = []
+        """Those that could not be written, of days that last: no more than a day has parts."""
         with self._locked():
             self._known = self._read()
             self._write()
 
     def settle(self, wanted: Settlement) -> BudgetStanding:
         """See ``DayLedger``. Where the file has become unusable, what this process knows of it counts on."""
+        owed = [each for each in self._owed if each.holder != wanted.holder or each.day >= wanted.day]
+        standing = None
         try:
             with self._locked():
                 self._known = self._read()
+                for each in owed:
+                    self._changed(each)
                 standing = self._changed(wanted)
                 self._write()
         except BadInput as error:
-            if not self._failing:
+            if not self._owed:
                 log.warning("what is spent from now on is not kept for the next process: %s", error)
-            self._failing = True
-            return self._changed(wanted)
-        self._failing = False
+            self._owed = [*owed, wanted] if wanted.change or wanted.spent else owed
+            return standing or self._changed(wanted)
+        self._owed = []
         return standing
 
     def _changed(self, wanted: Settlement) -> BudgetStanding:

@@ -15,6 +15,7 @@ from serving.budgets.frequency import KeptFrequency
 from serving.budgets.ledger import MOST_HOLDERS, FileLedger
 from serving.budgets.prices import Amount, Prices
 from serving.budgets.terms import MOST_NAMED, BudgetTerms, DayRule, Settlement
+from serving.common import files
 from serving.errors import BadInput
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -165,6 +166,23 @@ def test_a_file_that_is_damaged_while_it_runs_is_told_once_and_the_bound_holds(
     (tmp_path / "q.json").write_bytes(b"{")
     assert spend(running, 0.01, 1000) == 400
     assert [each.levelname for each in caplog.records] == ["WARNING"]
+
+
+def test_what_a_full_disk_does_not_take_counts_once_and_is_kept_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise BadInput(f"{path}: cannot be written (No space left on device)")
+
+    running = budget(tmp_path / "q.json")
+    spend(running, 0.01, 100)
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write", full)
+        assert spend(running, 0.01, 1000) == 400
+        assert running.report().spent_today == {"large on gpu": pytest.approx(5.0)}
+        assert len(caplog.records) == 1
+    running.close()
+    assert budget(tmp_path / "q.json").report().spent_today == {"large on gpu": pytest.approx(5.0)}
 
 
 def _spend_for_ever(path: str) -> None:
