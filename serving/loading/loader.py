@@ -86,7 +86,15 @@ class Loader:
             self._unpinned.set()
 
     async def load(self, source: ResolvedModel) -> float:
-        """Put a model on the device unless it is there; ModelError where that fails. Returns the processor seconds."""
+        """Put a model on the device unless it is there; ModelError where that fails. Returns the processor seconds.
+
+        It goes on where its caller gives up: one that takes longer than callers wait would never be there.
+        """
+        loading = asyncio.ensure_future(self._loaded(source))
+        loading.add_done_callback(lambda done: done.cancelled() or done.exception())  # which nobody may wait for
+        return await asyncio.shield(loading)
+
+    async def _loaded(self, source: ResolvedModel) -> float:
         async with self._one_at_a_time:
             before_s = self._took.seconds
             self.check_in_service(source.name)

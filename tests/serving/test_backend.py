@@ -24,6 +24,7 @@ from serving.variants.variant import parse
 from tests.fake_clock import FakeClock
 from tests.models import mean_model, relatives
 from tests.pipelines.run.recording import Recording
+from tests.turns import until
 
 SOON, LATER = Urgency(1.0), Urgency(2.0)
 
@@ -230,6 +231,25 @@ async def test_a_network_is_opened_once_however_many_ask(tmp_path: Path) -> None
     async with running(tmp_path, opener) as backend:
         await asyncio.gather(*(backend.load("one") for _ in range(5)), backend.infer("one", pixels(1), SOON))
         await backend.load("one")
+    assert opened == ["one"]
+
+
+async def test_a_network_is_loaded_also_where_nobody_waits_as_long_as_that_takes(tmp_path: Path) -> None:
+    opened, may_open = list[str](), threading.Event()
+
+    def opener(source: ResolvedModel) -> Fake:
+        opened.append(source.name)
+        assert may_open.wait(10)
+        return Fake()
+
+    async with running(tmp_path, opener) as backend:
+        for _ in range(3):  # as calls of others end, each at its own time
+            waits = asyncio.create_task(backend.infer("one", pixels(1), SOON))
+            await until(lambda: opened)
+            waits.cancel()
+            await asyncio.gather(waits, return_exceptions=True)
+        may_open.set()
+        assert (await backend.infer("one", pixels(1), SOON))[1].tolist() == [1]
     assert opened == ["one"]
 
 
