@@ -24,6 +24,7 @@ from pipelines.settings import BrokerSettings
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock, sleep
+from serving.common.explain import first_line
 from serving.common.tensors import Array
 from serving.common.threads import in_own_thread
 from serving.errors import ModelError, SluiceError
@@ -90,10 +91,10 @@ class BackendSide:
         try:
             await in_own_thread(partial(self._models.look, model), "prefixes")
             await self._measure(engine, model)
-        except SluiceError as error:
+        except Exception as error:  # a graph may be odd in any way: the others are looked at all the same
             if not engine.is_loaded(model):
                 return False
-            log.warning("%s cannot be measured: %s", model, error)
+            log.warning("%s cannot be measured: %s", model, first_line(error))
         return True
 
     async def _measure(self, engine: Backend, model: str) -> None:
@@ -149,7 +150,7 @@ class Member:
             try:
                 await self._networks.load(model)
                 self._faults.pop(model, None)
-            except SluiceError as error:
+            except Exception as error:  # whatever it is, the next placement is heeded
                 if self._faults.get(model) != str(error):
                     log.warning("cannot serve %s as the scheduler has it: %s", model, error)
                 self._faults[model] = str(error)

@@ -40,6 +40,7 @@ def _only_input(model: onnx.ModelProto, card: ModelCard) -> None:
     if len(inputs) != 1 or len(inputs[0].type.tensor_type.shape.dim) != 4:
         found = ", ".join(f"{each.name} of {len(each.type.tensor_type.shape.dim)} axes" for each in inputs) or "none"
         raise ModelError(f"model {card.name!r}: must have one input, a batch of images with 4 axes; has {found}")
+    model.graph.input.sort(key=lambda each: each.name in constants)  # old exporters list weights too, in any order
 
 
 def _open_size(model: onnx.ModelProto, card: ModelCard) -> None:

@@ -84,6 +84,8 @@ class Engine(ABC):
         except Exception as error:  # runtimes' exceptions share no base but Exception
             raise SluiceError(f"{what} failed: {first_line(error)}") from error
         for index, output in enumerate(outputs):
+            if not isinstance(output, np.ndarray) or output.dtype == object:
+                raise SluiceError(f"{what}: output {index} is no array of numbers: export it without")
             if output.ndim == 0 or len(output) != len(batch):
                 shape = " × ".join(map(str, output.shape)) or "a number"
                 remedy = "the first axis of each output must be the batch: export it so"

@@ -10,10 +10,11 @@ from functools import partial
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.explain import first_line
 from serving.common.threads import ThreadTime, in_own_thread
 from serving.engines.execution_device import free_bytes, max_batch
 from serving.engines.groups import Group
-from serving.errors import OutOfService, SluiceError
+from serving.errors import ModelError, OutOfService, SluiceError
 from serving.loading.eviction import Forecast
 from serving.loading.opening import partners
 from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
@@ -200,10 +201,12 @@ class Loader:
             if opening.done():
                 return opening.result()
             raise self._take_out([members[-1].name], "being loaded and run once", limit_s)
-        except BaseException:
+        except BaseException as error:
             opening.cancel()
             self._residency.released(key_of(members))
-            raise
+            if isinstance(error, SluiceError) or not isinstance(error, Exception):
+                raise
+            raise ModelError(f"model {members[-1].name!r} cannot be opened: {first_line(error)}") from error
 
     async def _make_room(self, members: Members) -> None:
         """Evict until the group's expected memory is free, waiting for networks in use where nothing else can go."""

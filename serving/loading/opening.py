@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.catalogue.lookup import Entry, read_weights, verify
+from serving.common.explain import first_line
 from serving.engines.engine import Engine
 from serving.engines.groups import Group, NetworkGroup
 from serving.engines.network import EngineNetwork
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import onnx
 
     from serving.engines.exit_network import ExitNetwork
+
+log = logging.getLogger(__name__)
 
 WORTH_SHARING = 0.3
 """The least share of a network's multiply-adds that must be common for it to be run in two pieces."""
@@ -45,11 +49,17 @@ def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
 def partners(new: ResolvedModel, groups: Sequence[Sequence[ResolvedModel]]) -> Sequence[ResolvedModel]:
     """The members of the first group whose networks begin as the new one does; empty where there is none."""
     for members in groups:
-        if all(new.could_share(member) for member in members):
-            models = [_graph(source) for source in (*members, new)]
-            if _worthwhile_prefix(models) is not None:
-                return members
+        if all(new.could_share(member) for member in members) and _shares(new, members):
+            return members
     return ()
+
+
+def _shares(new: ResolvedModel, members: Sequence[ResolvedModel]) -> bool:
+    try:
+        return _worthwhile_prefix([_graph(source) for source in (*members, new)]) is not None
+    except Exception as error:  # a graph may be odd in any way, and a file another one since it was loaded
+        log.info("%s is not compared with %s: %s", new.name, members[0].name, first_line(error))
+        return False
 
 
 def prefix_shares(source: ResolvedModel) -> dict[str, float]:
@@ -97,7 +107,9 @@ def _graph(source: ResolvedModel) -> onnx.ModelProto:
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
     card, threads = source.card, _threads(source, model, threads)
     network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
-    network.check(np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
+    pictures = np.zeros((2, *card.input.item_shape), np.dtype(card.input.dtype))
+    network.check(pictures[:1])
+    network.try_batch(pictures)
     return network
 
 

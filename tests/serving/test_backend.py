@@ -253,6 +253,15 @@ async def test_a_network_is_loaded_also_where_nobody_waits_as_long_as_that_takes
     assert opened == ["one"]
 
 
+async def test_whatever_opening_a_network_raises_is_told_as_an_error_of_the_model(tmp_path: Path) -> None:
+    def opener(source: ResolvedModel) -> Fake:
+        raise KeyError("a graph may be odd in any way")
+
+    async with running(tmp_path, opener) as backend:
+        with pytest.raises(ModelError, match=r"model 'one' cannot be opened: .*a graph may be odd in any way"):
+            await backend.load("one")
+
+
 async def test_a_network_that_cannot_be_opened_may_be_tried_again(tmp_path: Path) -> None:
     async with running(tmp_path, lambda _: Fake()) as backend:
         weights = tmp_path / "one" / "net.onnx"

@@ -37,6 +37,8 @@ class Networks:
         await self.may.wait()
         if model == "broken":
             raise ModelError("it is broken")
+        if model == "odd":
+            raise RuntimeError("can't start new thread")
         self.loaded.add(model)
         return 0.0
 
@@ -113,7 +115,7 @@ async def test_what_cannot_be_loaded_keeps_nothing_else_from_it(caplog: pytest.L
     networks.may.set()
     async with obeying(networks) as (found, epochs):
         for epoch in (1, 2):
-            found.heed(placement(epoch, {"a": ["broken", "new"]}))
+            found.heed(placement(epoch, {"a": ["broken", "odd", "new"]}))
             await until(lambda epoch=epoch: epochs[-1:] == [epoch])  # type: ignore[misc]
         assert networks.loaded == {"new"}
         assert caplog.text.count("it is broken") == 1

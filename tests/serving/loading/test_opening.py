@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -8,11 +10,13 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.engines.network import run_in_steps
 from serving.engines.session import session_options
 from serving.errors import ModelError
 from serving.loading.opening import open_model
+from serving.scheduling.requests import Urgency
 from tests.models import UINT8, mean_model, save_graph, write_card
 
 
@@ -48,6 +52,74 @@ def test_the_card_limits_the_batch(tmp_path: Path) -> None:
 def test_another_fixed_batch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="fixed batch of 2"):
         open_model(mean_model(tmp_path, batch=2).find("means"), 1)
+
+
+def odd_graph(directory: Path, nodes: list[onnx.NodeProto], inputs: Sequence[Any] = (), **changes: Any) -> Entry:
+    """Of an output ``means``, with the constants ``two`` and ``shape``."""
+    given = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["N", 3, 4, 4])
+    constants = {"two": np.float32(2), "shape": np.array([1, 3, 16], np.int64)}
+    output = helper.make_tensor_value_info("means", TensorProto.FLOAT, ["N", 3])
+    graph = helper.make_graph(nodes, "odd", [*inputs, given], [changes.pop("output", output)])
+    graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
+    graph.sparse_initializer.extend(changes.pop("sparse", ()))
+    directory.mkdir()
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), directory / "net.onnx"
+    )
+    return Catalogue([write_card(directory).parent]).find(directory.name)
+
+
+def mean_of(what: str, axes: Sequence[int] = (2, 3), into: str = "means") -> onnx.NodeProto:
+    return helper.make_node("ReduceMean", [what], [into], axes=axes, keepdims=0)
+
+
+def test_weights_may_be_listed_before_the_input(tmp_path: Path) -> None:
+    weight = helper.make_tensor_value_info("two", TensorProto.FLOAT, [])
+    nodes = [helper.make_node("Mul", ["images", "two"], ["twice"]), mean_of("twice")]
+    network = open_model(odd_graph(tmp_path / "m", nodes, [weight]), 1)
+    assert network.batch_limit is None
+    assert network.run(images(1, 5))[0].tolist() == [[2, 4, 6], [10, 12, 14]]
+
+
+def test_pictures_are_run_one_by_one_where_the_graph_has_a_batch_of_one_inside(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Reshape", ["images", "shape"], ["rows"]), mean_of("rows", [2])]
+    network = open_model(odd_graph(tmp_path / "m", nodes), 1)
+    assert network.batch_limit == 1
+    assert run_in_steps(network.run, images(1, 5), 1)[0][:, 0].tolist() == [1, 5]
+
+
+@pytest.mark.parametrize(
+    ("node", "output"),
+    [
+        (
+            helper.make_node("SequenceConstruct", ["images"], ["means"]),
+            helper.make_tensor_sequence_value_info("means", TensorProto.FLOAT, None),
+        ),
+        (
+            helper.make_node("Cast", ["images"], ["means"], to=TensorProto.STRING),
+            helper.make_tensor_value_info("means", TensorProto.STRING, ["N", 3, 4, 4]),
+        ),
+    ],
+)
+def test_outputs_must_be_arrays_of_numbers(tmp_path: Path, node: onnx.NodeProto, output: onnx.ValueInfoProto) -> None:
+    with pytest.raises(ModelError, match="output 0 is no array of numbers"):
+        open_model(odd_graph(tmp_path / "m", [node], output=output), 1)
+
+
+async def test_a_graph_that_cannot_be_compared_is_run_by_itself(tmp_path: Path) -> None:
+    sparse = helper.make_sparse_tensor(
+        numpy_helper.from_array(np.ones(1, np.float32), "some"), numpy_helper.from_array(np.zeros(1, np.int64)), [3, 3]
+    )
+    nodes = [mean_of("images", into="row"), helper.make_node("MatMul", ["row", "some"], ["means"])]
+    odd_graph(tmp_path / "odd", nodes, sparse=[sparse])
+    backend = Backend(mean_model(tmp_path, "plain"), artefacts_dir=tmp_path / "built")
+    await backend.start()
+    for name in ("plain", "odd"):
+        await backend.load(name)
+    assert backend.run_with("odd") == {"odd"}
+    (answer,) = await backend.infer("odd", images(5), Urgency(0.0))
+    assert answer.tolist() == [[5, 0, 0]]
+    await backend.stop()
 
 
 def convolution(directory: Path, shape: list[int | str]) -> None:
