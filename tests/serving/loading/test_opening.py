@@ -55,7 +55,7 @@ def test_another_fixed_batch_is_refused(tmp_path: Path) -> None:
 
 
 def odd_graph(directory: Path, nodes: list[onnx.NodeProto], inputs: Sequence[Any] = (), **changes: Any) -> Entry:
-    """Of an output ``means``, with the constants ``two`` and ``shape``."""
+    """A model with the output ``means`` and the constants ``two`` and ``shape``."""
     given = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["N", 3, 4, 4])
     constants = {"two": np.float32(2), "shape": np.array([1, 3, 16], np.int64)}
     output = helper.make_tensor_value_info("means", TensorProto.FLOAT, ["N", 3])
