@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from serving.errors import SluiceError
+
+log = logging.getLogger(__name__)
+
 
 @asynccontextmanager
 async def meanwhile(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do the work while the block runs; what it raises by itself is raised at the block's end."""
+    """Do the work while the block runs; what it raises by itself is logged at once, and raised at the block's end."""
     task = asyncio.create_task(work)
+    task.add_done_callback(_log_failure)
     try:
         yield
     finally:
@@ -35,3 +41,10 @@ async def unless(stop: asyncio.Event, work: Awaitable[Any]) -> bool:
         task.cancel()
         stopping.cancel()
         await asyncio.gather(task, stopping, return_exceptions=True)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Blocks last as long as their process."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        trace = None if isinstance(error, SluiceError) else error
+        log.error("a part of this process has ended, the others go on: %s", error, exc_info=trace)

@@ -53,7 +53,7 @@ class HeardProcess:
 
 
 class FleetView:
-    """Used from one event loop; ``now_s`` is that of the broker's clock."""
+    """Used from one event loop; ``now_s`` is that of a clock which nobody sets."""
 
     def __init__(self, bounds: ViewBounds | None = None) -> None:
         self.bounds = bounds or ViewBounds()

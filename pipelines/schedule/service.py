@@ -62,6 +62,7 @@ class SchedulerService:
 
     def __init__(self, config: ScheduleConfig, clock: Clock = SYSTEM) -> None:
         self._config, self._clock, self.name = config, clock, process_name()
+        self._began_s = clock.now().timestamp() - clock.monotonic_s()
         self._view = FleetView(config.bounds)
         self._epochs = Epochs(self._view, config.terms, self.name)
         topics, settings = config.topics, config.settings
@@ -73,7 +74,7 @@ class SchedulerService:
         """The one that holds, of this or another scheduler."""
         self._placements = Placements(self._heed, clock)
         self._follower = Follower(settings, self._topic, self._placements.take)
-        self._loads = Follower(settings, self._load, self._hear, clock.now().timestamp() - PAST_S)
+        self._loads = Follower(settings, self._load, self._hear, self._now_s() - PAST_S)
         self._highest = 0
         """The highest of the epochs that it has heard of."""
         self._said = ""
@@ -128,7 +129,7 @@ class SchedulerService:
         """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
         partitions = self._election.partitions or MOST_WORKERS
         moment, term = EpochStart(self._clock.now(), self._now_s(), partitions), self._election.terms
-        self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.now_s)
+        self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.at.timestamp())
         try:
             task = self._epochs.begin(moment.now_s)
             plan = await in_own_thread(task.plan)  # meanwhile the group must hear of this scheduler
@@ -172,7 +173,7 @@ class SchedulerService:
         # Clocks of machines differ: what comes now was sent now.
         now_s = self._now_s()
         self._view.hear(load, now_s if self._loads.caught_up.is_set() else min(record.timestamp / 1000, now_s))
-        if is_possible(load.epoch, now_s):
+        if is_possible(load.epoch, self._clock.now().timestamp()):
             self._highest = max(self._highest, load.epoch)
 
     async def _beat(self) -> None:
@@ -183,4 +184,5 @@ class SchedulerService:
             await asyncio.sleep(INTERVAL_S)
 
     def _now_s(self) -> float:
-        return self._clock.now().timestamp()
+        """Since 1970, by the clock as it was at first: one that is set makes nobody gone, and no wish old."""
+        return self._began_s + self._clock.monotonic_s()

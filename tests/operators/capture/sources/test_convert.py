@@ -48,6 +48,15 @@ def test_colours_come_back(colorspace: int, pixel_format: str, color_range: int)
     assert np.abs(image.astype(int) - bgr).max() <= 4
 
 
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12"])
+@pytest.mark.parametrize("colorspace", range(18))
+def test_colours_that_nobody_knows_count_as_not_said(colorspace: int, pixel_format: str) -> None:
+    frame = encoded(patches(), 2, LIMITED, "yuv420p").reformat(format=pixel_format)
+    frame.colorspace = colorspace  # type: ignore[assignment]
+    image = Converter(None).bgr(frame).astype(int)
+    assert colorspace in WEIGHTS or colorspace in (0, 4, 7) or np.abs(image - patches()).max() <= 4
+
+
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12", "yuv422p", "yuv444p", "yuv420p10le", "rgb24", "gray"])
 @pytest.mark.parametrize(("width", "height"), [(64, 48), (37, 33), (101, 2)])
 def test_every_format_and_odd_sizes(pixel_format: str, width: int, height: int) -> None:
