@@ -48,7 +48,8 @@ def given(what: str, known: Catalogue, sources: Sequence[str], hwaccel: str, own
     found, name = everyday(words_of(known)), query_name(uri.stream_id)
     with TemporaryDirectory(prefix="sluice-run-") as folder:
         file = Path(folder) / "query.yaml"
-        file.write_text(query_text(name, [uri], found, SecretFiles(name)), encoding="utf-8")
+        text = query_text(name, [uri], found, SecretFiles(name))
+        file.write_text(text, encoding="utf-8", errors="replace")  # the clip itself is given beside it
         wanted = open_query(file, known, [uri.reveal()])
         _check(what, uri, wanted, hwaccel)
         notice = f"default query: {_words(found)}; to write it to a file: {_command(what, uri, found)}"

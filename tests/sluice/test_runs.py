@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 import time
 from collections import defaultdict
@@ -57,8 +58,9 @@ def test_a_query_file_is_run_on_its_streams_and_on_others(tmp_path: Path) -> Non
     assert [result.stream for result in sluice.run(str(file), clip(tmp_path, "other.mp4"), limit=2)] == ["other"] * 2
 
 
-def test_a_clip_alone_is_looked_at_for_what_moves(tmp_path: Path) -> None:
-    assert len(list(sluice.run(clip(tmp_path), limit=5))) == 5
+@pytest.mark.parametrize("name", [b"clip.mp4", b'it\'s "100%"\n.mp4', b"\xff.mp4"])
+def test_a_clip_alone_is_looked_at_for_what_moves(tmp_path: Path, name: bytes) -> None:
+    assert len(list(sluice.run(clip(tmp_path).rename(tmp_path / os.fsdecode(name)), limit=5))) == 5
 
 
 def test_streams_are_each_in_order(tmp_path: Path) -> None:
