@@ -1,16 +1,18 @@
-"""The objects of nodes that run at the same time, and from regions to the objects of a result."""
+"""The objects of nodes that run at the same time, what users' operators note, and from regions to a result's objects."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from operators.frames.frame import Box, Region
-from operators.wire.bounds import LONGEST_MS, corner, limited, share, word
+from operators.wire.bounds import LONGEST_MS, Corner, Count, corner, limited, share, word
 from operators.wire.result import OTHER, UNKNOWN
-from operators.wire.schema import BoundingBox, Detection, Object
+from operators.wire.schema import Attribute, BoundingBox, Detection, Object
 
 
 class Beside:
@@ -37,6 +39,42 @@ class Beside:
             region.attributes += copy.attributes[attributes:]
             if copy.track_id != track_id:
                 region.track_id = copy.track_id
+
+
+class _Noted(msgspec.Struct):
+    """The part of a region that an operator may set."""
+
+    label: str
+    confidence: float
+    track_id: Count | None
+    parent_id: Count | None
+    attributes: list[Attribute]
+    box: tuple[Corner, Corner, Corner, Corner] | None
+    """Of a region that it has made."""
+
+
+def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
+    """Make of what an operator of the user's has noted what messages hold: of NumPy's numbers plain ones.
+
+    ``made``: the regions that it returns. Raises ValueError or TypeError for the rest, as for boxes in pixels."""
+    noted = [_noted(each, (each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max)) for each in made]
+    noted += [_noted(each) for each in given]
+    found = msgspec.json.decode(msgspec.json.encode(noted, enc_hook=_scalar), type=list[_Noted])
+    for region, each in zip([*made, *given], found, strict=True):
+        region.label, region.confidence, region.attributes = each.label, each.confidence, each.attributes
+        region.track_id, region.parent_id = each.track_id, each.parent_id
+        region.box = region.box if each.box is None else Box(*each.box)
+
+
+def _noted(region: Region, box: tuple[float, float, float, float] | None = None) -> _Noted:
+    return _Noted(region.label, region.confidence, region.track_id, region.parent_id, region.attributes, box)
+
+
+def _scalar(value: Any) -> Any:
+    """A number or a word of NumPy's, or of a library like it."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r:.100} is of {type(value)}: regions hold words and numbers")
 
 
 def objects_of(regions: Sequence[Region]) -> list[Object]:

@@ -15,7 +15,7 @@ from operators.wire.mishaps import Mishaps
 from operators.wire.schema import NodeDecision
 from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Dropped
-from pipelines.execute.objects import Beside
+from pipelines.execute.objects import Beside, plain
 from pipelines.execute.overload import LATE
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import ALONE, Surroundings
@@ -23,6 +23,7 @@ from pipelines.planning.node_times import Downstream
 from pipelines.planning.planner import Planner, Start, Step
 from pipelines.planning.stage_shares import StageShares
 from pipelines.query.dag import Dag, DagNode
+from pipelines.query.nodes import OwnNode
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Urgency
 
@@ -172,6 +173,12 @@ class Walk:
         return None
 
     async def _answer(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
+        answer = await self._asked(turn, progress, regions)
+        if isinstance(turn.node.spec, OwnNode):
+            plain(answer.regions, regions)
+        return answer
+
+    async def _asked(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
         name, watch = turn.node.name, progress.watch
         if not progress.answers.shares:
             with watch.stage(name):

@@ -272,6 +272,22 @@ def test_operators_of_the_programs_own_are_nodes_like_others(tmp_path: Path) -> 
     ] * 2
 
 
+class InPixels(sluice.Operator):
+    """Says where it finds something as a program does that knows no shares."""
+
+    async def process(
+        self, frame: sluice.Frame, regions: Sequence[sluice.Region], call: sluice.Call
+    ) -> list[sluice.Region]:
+        return [sluice.Region(0, "ball", sluice.Box(10, 20, 110, 120), "ball", 1.0)]
+
+
+def test_an_operator_whose_boxes_are_no_shares_fails_its_frames_and_says_so(tmp_path: Path) -> None:
+    own = sluice.Query(name="own", slo_ms=5000, operators={"ball": InPixels}, nodes=[{"name": "ball", "task": "ball"}])
+    (result,) = sluice.run(own, clip(tmp_path), limit=1)
+    assert result.outcome == "failed"
+    assert result.cause == "ball: ValidationError: Expected `float` <= 2.0 - at `$[0].box[0]`"
+
+
 def test_a_query_file_may_name_operators_that_the_run_is_given(tmp_path: Path) -> None:
     file = tmp_path / "q.yaml"
     file.write_text("version: 1\nname: q\nslo_ms: 500\nnodes: [{name: halves, task: halves}]\n")

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from operators.frames.frame import Box
 from operators.testing import make_region
-from operators.wire.schema import Attribute, Model, to_json
-from pipelines.execute.objects import objects_of
+from operators.wire.schema import Attribute, Model, Object, from_json, to_json
+from pipelines.execute.objects import objects_of, plain
 
 
 def answer(label, confidence=0.8):
@@ -53,3 +54,34 @@ def test_boxes_parents_and_tracks_are_kept():
 def test_numbers_of_numpy_go_on_the_wire_too():
     region = make_region(x=np.float64(0.25), confidence=np.float32(0.5))
     assert json.loads(to_json(objects_of([region])[0]))["detection"]["confidence"] == 0.5
+
+
+def test_what_an_operator_notes_in_numbers_of_numpy_can_be_a_message():
+    made, given = make_region(), make_region()
+    made.box, made.label = Box(*np.float32([0.1, 0.2, 0.3, 0.4])), np.str_("ball")
+    made.confidence, given.track_id, given.parent_id = np.float16(0.5), np.int64(7), np.uint8(0)
+    given.attributes = [answer(np.str_("van"), np.float32(0.25))]
+    plain([made], [given])
+    first, second = (from_json(to_json(each), Object) for each in objects_of([made, given]))
+    assert (first.label, first.confidence, first.box.x_max) == ("ball", 0.5, 0.3)
+    assert (second.track_id, second.parent_id, second.answer("type")) == (7, 0, "van")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"box": Box(10, 20, 110, 220)},
+        {"track_id": -1},
+        {"track_id": "a"},
+        {"confidence": float("nan")},
+        {"label": "\udcff"},
+        {"attributes": [answer("van", 1.5)]},
+        {"attributes": [answer(object())]},
+    ],
+)
+def test_what_no_message_can_hold_is_refused_where_it_is_noted(wrong):
+    region = make_region()
+    for name, value in wrong.items():
+        setattr(region, name, value)
+    with pytest.raises((ValueError, TypeError)):
+        plain([region], [])
