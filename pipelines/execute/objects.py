@@ -1,4 +1,4 @@
-"""The objects of nodes that run at the same time, what users' operators note, and from regions to a result's objects."""
+"""The objects of nodes that run at the same time, what users' operators note, and the objects of a result."""
 
 from __future__ import annotations
 

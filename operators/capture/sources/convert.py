@@ -10,7 +10,7 @@ import av
 import cv2
 import numpy as np
 from av.sidedata.sidedata import SideDataContainer
-from av.video.reformatter import Interpolation, VideoReformatter
+from av.video.reformatter import Colorspace, Interpolation, VideoReformatter
 
 from operators.frames.codec import fitted
 from operators.frames.planes import Encoding, Pixels, Planes
@@ -19,6 +19,8 @@ from serving.common.tensors import Image
 _PLANAR: Final = ("yuv420p", "nv12")
 _ENCODINGS: Final[Mapping[int, Encoding]] = {1: "yuv709", 2: "yuv601", 5: "yuv601", 6: "yuv601"}
 """By FFmpeg's number of the colours; 2: not said."""
+_CONVERTED: Final = frozenset({0, 1, 2, 4, 5, 6, 7, 9})
+"""The colours that swscale knows; others, which some encoders write at random, count as those that are not said."""
 _FULL_RANGE: Final = 2
 _AS_IT_IS: Final = (False, None)
 _FLIPS: Final = {(True, False): 1, (False, True): 0, (True, True): -1}
@@ -49,6 +51,8 @@ class Converter:
 
     def bgr(self, frame: av.VideoFrame) -> Image:
         """Convert a frame to a contiguous array of height × width × 3."""
+        if int(frame.colorspace) not in _CONVERTED:
+            frame.colorspace = Colorspace.ITU601
         sideways, flip = _turn(frame)
         shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
         size = fitted(*shown, self._max_width)
