@@ -41,7 +41,7 @@ class Beside:
                 region.track_id = copy.track_id
 
 
-class _Noted(msgspec.Struct):
+class _NotedRegion(msgspec.Struct):
     """The part of a region that an operator may set."""
 
     label: str
@@ -50,7 +50,7 @@ class _Noted(msgspec.Struct):
     parent_id: Count | None
     attributes: list[Attribute]
     box: tuple[Corner, Corner, Corner, Corner] | None
-    """Of a region that it has made."""
+    """None: the region was there before, and stays where it is."""
 
 
 def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
@@ -59,15 +59,15 @@ def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
     ``made``: the regions that it returns. Raises ValueError or TypeError for the rest, as for boxes in pixels."""
     noted = [_noted(each, (each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max)) for each in made]
     noted += [_noted(each) for each in given]
-    found = msgspec.json.decode(msgspec.json.encode(noted, enc_hook=_scalar), type=list[_Noted])
+    found = msgspec.json.decode(msgspec.json.encode(noted, enc_hook=_scalar), type=list[_NotedRegion])
     for region, each in zip([*made, *given], found, strict=True):
         region.label, region.confidence, region.attributes = each.label, each.confidence, each.attributes
         region.track_id, region.parent_id = each.track_id, each.parent_id
         region.box = region.box if each.box is None else Box(*each.box)
 
 
-def _noted(region: Region, box: tuple[float, float, float, float] | None = None) -> _Noted:
-    return _Noted(region.label, region.confidence, region.track_id, region.parent_id, region.attributes, box)
+def _noted(region: Region, box: tuple[float, float, float, float] | None = None) -> _NotedRegion:
+    return _NotedRegion(region.label, region.confidence, region.track_id, region.parent_id, region.attributes, box)
 
 
 def _scalar(value: Any) -> Any:
