@@ -28,9 +28,14 @@ class Result(schema.Result, kw_only=True, frozen=True, dict=True):
 
     @property
     def image(self) -> Image | None:
-        """The picture, height × width × 3, blue, green and red, where it was asked for and there was room for it."""
-        frame: Frame | None = self.__dict__.get("frame_found")
-        return None if frame is None else frame.image
+        """The picture, height × width × 3, blue, green and red, where it was asked for and there was room for it.
+
+        It is the result's own: draw on it as you like."""
+        if "image_made" not in self.__dict__:
+            frame: Frame | None = self.__dict__.pop("frame_found", None)
+            self.__dict__["image_made"] = None if frame is None else frame.image.copy()
+        made: Image | None = self.__dict__["image_made"]
+        return made
 
     def _repr_html_(self) -> str:
         from operators.annotate.drawing import html  # draws, which few programs want

@@ -74,6 +74,8 @@ def test_pictures_come_where_they_are_asked_for(tmp_path: Path) -> None:
     (result,) = sluice.run(query(), clip(tmp_path), limit=1, frames=True)
     assert result.image is not None
     assert (result.image.shape, result.image.dtype) == ((180, 320, 3), np.uint8)
+    result.image[90:, :100] = 7
+    assert result.image[100, 50].tolist() == [7, 7, 7]
     (result,) = sluice.run(query(), clip(tmp_path), limit=1)
     assert result.image is None
 
