@@ -28,6 +28,10 @@ class RegionRing:
         self._register = register
         self._free: list[OwnedRegion] = []
         self._all: list[OwnedRegion] = []
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Another server may answer from now on."""
         self.refused = not region_file.available()
         """Whether the server takes none, or there are none on this machine."""
 
@@ -87,11 +91,14 @@ class RegionRing:
             log.info("pictures travel in messages: %s", error)
             return None
         self._all.append(region)
-        if await self._register(region.name, wanted):
-            return region
-        self.refused = True
-        self.lose(region)
-        return None
+        taken = False
+        try:
+            taken = await self._register(region.name, wanted)
+            self.refused = not taken
+        finally:
+            if not taken:
+                self.lose(region)
+        return region if taken else None
 
     def _has_room(self, more: int) -> bool:
         taken = sum(each.size for each in self._all)

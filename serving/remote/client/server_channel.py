@@ -207,6 +207,8 @@ class ServerChannel:
                 self.verified.clear()
                 self.refused.clear()
                 self.process, self.loaded = "", frozenset()
+                if self.regions is not None:
+                    self.regions.begin_anew()
             await self._channel.wait_for_state_change(state)
 
     async def _register(self, name: str, size: int) -> bool:

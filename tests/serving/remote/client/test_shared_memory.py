@@ -19,6 +19,7 @@ from tests.models import mean_model
 from tests.serving.remote.client.conftest import Connected
 from tests.serving.remote.client.test_backend_client import ours
 from tests.serving.remote.v2_server import LIMITS, V2Server, serving
+from tests.turns import until
 
 SIDE = 128
 LARGE = np.random.default_rng(1).integers(0, 256, (2, SIDE, SIDE, 3), np.uint8)
@@ -128,3 +129,35 @@ async def test_a_region_that_was_cut_short_is_not_used() -> None:
         file.truncate(10)
     assert await ring.lend(LARGE) is not None
     ring.close()
+
+
+async def test_a_region_is_taken_away_where_its_call_ends_before_the_server_knows_it() -> None:
+    asked = asyncio.Event()
+
+    async def register(name: str, size: int) -> bool:
+        asked.set()
+        await asyncio.sleep(60)
+        return True
+
+    ring = RegionRing(register)
+    lending = asyncio.create_task(ring.lend(LARGE))
+    await asked.wait()
+    lending.cancel()
+    await asyncio.gather(lending, return_exceptions=True)
+    assert not ring._all
+    assert not ring.refused
+
+
+async def test_memory_is_shared_with_the_server_that_follows_one_which_took_none(
+    catalogue: Catalogue, connected: Connected
+) -> None:
+    server = ours(catalogue)
+    async with serving(server), connected(server) as client:
+        await client.infer("means", LARGE, SOON)
+        await server.stop()
+        await until(lambda: not client.may_answer)
+        server.shares_memory = True
+        await server.start()
+        await until(lambda: client.may_answer)
+        await client.infer("means", LARGE, SOON)
+        assert shared(server)[-1]
