@@ -1,21 +1,25 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 
-from operators.wire.schema import FleetPlacement
+from operators.wire.schema import FleetPlacement, to_json
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.schedule.epochs import EpochTerms
 from pipelines.schedule.service import ScheduleConfig, SchedulerService
 from pipelines.settings import BrokerSettings
 from serving.errors import BadInput
-from tests.pipelines.schedule.fleets import AT
+from tests.fake_clock import FakeClock
+from tests.pipelines.schedule.fleets import AT, backend
+
+CONFIG = ScheduleConfig(BrokerSettings(("127.0.0.1:1",)), TopicsConfig(), EpochTerms())
 
 
 @pytest.fixture
 def service() -> SchedulerService:
-    service = SchedulerService(ScheduleConfig(BrokerSettings(("127.0.0.1:1",)), TopicsConfig(), EpochTerms()))
+    service = SchedulerService(CONFIG)
     service._election.leads = True
     return service
 
@@ -57,3 +61,15 @@ async def test_the_same_numbers_are_said_once(
         await service._epoch()
     (line,) = caplog.messages
     assert line.endswith(": 0 of 0 backends serve, wanted: none")
+
+
+async def test_a_clock_that_is_set_makes_no_process_gone() -> None:
+    clock = FakeClock()
+    service = SchedulerService(CONFIG, clock)
+    service._loads.caught_up.set()
+    service._hear(SimpleNamespace(key=b"gpu-1", value=to_json(backend("gpu-1"))))  # type: ignore[arg-type]
+    clock.set_back(-3600.0)
+    assert [each.load.id for each in service._view.there(service._now_s())] == ["gpu-1"]
+    clock.set_back(7200.0)
+    clock.advance(CONFIG.bounds.silent_s + 1)
+    assert not service._view.there(service._now_s())
