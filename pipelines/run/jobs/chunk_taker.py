@@ -61,10 +61,11 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def done(self, lease: Lease) -> Lease | None:
         """The chunk's results are durable. The one that is in work from now on, if its recording goes on in it."""
-        following = self._pending.following(lease)
+        self._lease = following = self._pending.following(lease)  # messages that come meanwhile are held against it
         self._pending.done(lease)
         await self._acknowledge()
-        self._lease = following if following is not None and self._pending.wanted(following) else None
+        if following is not None and not self._pending.wanted(following):
+            self._lease = None
         return self._lease
 
     def free(self) -> None:
