@@ -22,6 +22,10 @@ _ENCODINGS: Final[Mapping[int, Encoding]] = {1: "yuv709", 2: "yuv601", 5: "yuv60
 _CONVERTED: Final = frozenset({0, 1, 2, 4, 5, 6, 7, 9})
 """The colours that swscale knows; others, which some encoders write at random, count as those that are not said."""
 _FULL_RANGE: Final = 2
+_SQUARE: Final = 0.03
+"""Pixels that are longer by no more count as square: cut videos have such, and to stretch them costs their planes."""
+_LONGEST_PIXEL: Final = 4.0
+"""A longer one is a mistake."""
 _AS_IT_IS: Final = (False, None)
 _FLIPS: Final = {(True, False): 1, (False, True): 0, (True, True): -1}
 """OpenCV's code by whether left and right change places, and whether top and bottom do."""
@@ -34,15 +38,18 @@ class Converter:
     range and even sizes. A picture that a device decoded looks as one that software decoded.
     """
 
-    def __init__(self, max_width: int | None) -> None:
+    def __init__(self, max_width: int | None, pixel: float = 1.0) -> None:
+        """``pixel``: the width of the frames' pixels by their height; pictures have square ones."""
         self._max_width = max_width
+        believed = 1 / _LONGEST_PIXEL <= pixel <= _LONGEST_PIXEL and abs(pixel - 1) > _SQUARE
+        self._across, self._down = (max(1.0, pixel), max(1.0, 1 / pixel)) if believed else (1.0, 1.0)
         self._reformatter, self._separated = VideoReformatter(), VideoReformatter()
 
     def pixels(self, frame: av.VideoFrame) -> Pixels:
         """The frame's own planes where they need no change, else its image."""
         encoding = None if frame.color_range == _FULL_RANGE else _ENCODINGS.get(int(frame.colorspace))
         even = not (frame.width % 2 or frame.height % 2) and frame.height > 2  # FFmpeg makes no image of two rows
-        kept = fitted(frame.width, frame.height, self._max_width) == (frame.width, frame.height)
+        kept = fitted(*self._squared(frame), self._max_width) == (frame.width, frame.height)
         if encoding is None or not even or not kept or _turn(frame) != _AS_IT_IS or frame.format.name not in _PLANAR:
             return self.bgr(frame)
         if frame.format.name != "yuv420p":
@@ -54,8 +61,8 @@ class Converter:
         if int(frame.colorspace) not in _CONVERTED:
             frame.colorspace = Colorspace.ITU601
         sideways, flip = _turn(frame)
-        shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
-        size = fitted(*shown, self._max_width)
+        width, height = self._squared(frame)
+        size = fitted(*((height, width) if sideways else (width, height)), self._max_width)
         width, height = reversed(size) if sideways else size
         if frame.format.name == "nv12" and (width, height) == (frame.width, frame.height):
             # swscale has a fast way for three planes, which rounds and fills in colours differently
@@ -66,6 +73,10 @@ class Converter:
         image: Image = np.ascontiguousarray(converted.to_ndarray())
         image = cast(Image, cv2.transpose(image)) if sideways else image
         return image if flip is None else cast(Image, cv2.flip(image, flip))
+
+    def _squared(self, frame: av.VideoFrame) -> tuple[int, int]:
+        """Width and height with square pixels, none of which is lost."""
+        return round(frame.width * self._across), round(frame.height * self._down)
 
 
 def shrink(image: Image, max_width: int | None) -> Image:

@@ -72,7 +72,6 @@ class VideoReader:
         self._uri = uri
         self._from_s, self._gone = from_s, False
         self._sampling = sampling
-        self._converter = Converter(max_width)
         self._read_timeout_s = read_timeout_s
         opening = _how_to_open(uri)
         # max_pixels binds the decoders themselves: probing decodes frames before we see their size
@@ -90,6 +89,7 @@ class VideoReader:
             self._container: Any = opened(lambda hwaccel: opens(hwaccel=hwaccel), hardware)
         try:
             self._stream = self._choose_stream()
+            self._converter = Converter(max_width, float(self._stream.sample_aspect_ratio or 1))
             patience = 1 if self.finite else _DEVICE_FAILURES
             self._acceleration = Acceleration(self._stream.codec_context, hardware, patience)
             self._set_threads()

@@ -48,6 +48,25 @@ def test_colours_come_back(colorspace: int, pixel_format: str, color_range: int)
     assert np.abs(image.astype(int) - bgr).max() <= 4
 
 
+@pytest.mark.parametrize(
+    ("pixel", "max_width", "size"),
+    [
+        (4 / 3, None, (85, 48)),
+        (0.5, None, (64, 96)),
+        (0.5, 32, (32, 48)),
+        (2.0, 64, (64, 24)),
+        (1.01, None, (64, 48)),
+        (40.0, None, (64, 48)),
+        (0.0, None, (64, 48)),
+    ],
+)
+def test_pictures_have_square_pixels(pixel: float, max_width: int | None, size: tuple[int, int]) -> None:
+    frame, wanted = encoded(patches(), 1, LIMITED, "yuv420p"), cv2.resize(patches(), size)
+    image = bgr(Converter(max_width, pixel).pixels(frame))
+    assert image.shape == wanted.shape
+    assert np.abs(image.astype(int) - wanted).mean() < 12
+
+
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12"])
 @pytest.mark.parametrize("colorspace", range(18))
 def test_colours_that_nobody_knows_count_as_not_said(colorspace: int, pixel_format: str) -> None:

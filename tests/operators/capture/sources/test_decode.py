@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -161,6 +162,24 @@ def test_a_phone_clip_stands_as_its_matrix_says(
     assert np.abs(pictures[0].image.astype(int) - upright).mean() < 5
     height, width = (round(each / 2) for each in upright.shape[:2])
     assert read(clip, max_width=width)[0][0].image.shape == (height, width, 3)
+
+
+@pytest.mark.parametrize(("matrix", "shape"), [((1, 0, 0, 1), (64, 192, 3)), ((0, 1, -1, 0), (192, 64, 3))])
+def test_a_clip_of_wide_pixels_is_as_wide_as_it_is_shown(
+    tmp_path: Path, matrix: tuple[float, ...], shape: tuple[int, ...]
+) -> None:
+    clip = tmp_path / "a.mp4"
+    with av.open(str(clip), "w") as container:
+        stream = container.add_stream("libx264", rate=12, width=96, height=64, pix_fmt="yuv420p")
+        stream.codec_context.sample_aspect_ratio = Fraction(2)
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(moving(0), format="bgr24")))
+        container.mux(stream.encode(None))
+    data = bytearray(clip.read_bytes())
+    at = data.index(b"tkhd") + 4 + 40
+    xx, xy, yx, yy = (round(0x10000 * part) for part in matrix)
+    data[at : at + 20] = struct.pack(">5i", xx, xy, 0, yx, yy)
+    clip.write_bytes(data)
+    assert read(clip)[0][0].image.shape == shape
 
 
 def test_missing_unreadable_empty(tmp_path: Path) -> None:
