@@ -80,6 +80,8 @@ class Decision:
     """The work on the frame before, where it is replayed; None: the node decides."""
     objects: int | None = None
     """The number of objects that it was chosen for; None: it did not depend on that."""
+    compared: bool = False
+    """Whether ``variant`` was seen to agree with the oracle elsewhere: it may answer before the stream has proven it."""
     unproven: bool = False
     """Whether ``variant`` is to answer although it may not yet: a budget pays for none of those that may."""
 

@@ -5,7 +5,8 @@ compares its answer for one object with the oracle's:
 
 * in the *shadow* the oracle answers, and the shortcut beside it, unseen: every object is an audit;
 * it is *trusted* while its agreement is at least ``accuracy`` by the lower bound; then few of its objects are audited;
-* where the lower bound falls below, or the proof is too old, it is on *probation*: many are audited;
+* where the lower bound falls below, or the proof is too old, it is on *probation*: many are audited. What was compared
+  with the oracle elsewhere, on as many pictures as would prove it, begins there;
 * it is *off* where the upper bound is below ``accuracy``, where the memory was full before anything was proven, or
   where it was trusted and has begun to disagree often (``alarm.py``). After a rest, which doubles with each failure
   until one memory's worth of audits was good, it begins again in the shadow, with no evidence for or against it.
@@ -77,6 +78,15 @@ class Audit:
         state.edition = edition
         if state.phase != "off":
             self._begin()
+
+    def answers_at_once(self) -> None:
+        """Begin on probation in place of the shadow: elsewhere the shortcut was seen to agree as often as is wanted.
+
+        Once only: where it was switched off, or has been asked before, the stream knows better.
+        """
+        state = self.state
+        if state.phase == "shadow" and not state.attempt and not state.recent.elder.audits:
+            state.phase = "probation"
 
     def in_shadow(self) -> Ticket | None:
         """Count an object that the shortcut would have answered for; None where it is not in the shadow."""

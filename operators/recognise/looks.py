@@ -90,6 +90,8 @@ class Looks:
         declined = dict(self.declined(stream, decision))
         call = replace(call, decision=decision)
         chosen = self._variants.get(call.model or "")
+        if chosen is not None and decision.compared:
+            stream.audits.of(chosen.key).answers_at_once()
         may_answer = chosen is not None and (decision.unproven or self._may_answer(stream, chosen.model))
         if chosen is not None and not (may_answer and chosen.proves_itself(call)):
             declined |= {"variant": self._barred_by(stream, chosen.model)} if call.decision.allows("variant") else {}

@@ -99,6 +99,8 @@ class DetectVariants:
             return replace(decision, variant=self._oracle, ladder=()), {}
         decision = decision.chosen_for(1, partial(self._may_answer, stream))
         barred = decision.proving
+        if decision.compared and decision.variant in self._keys:
+            stream.audits.of(self._keys[decision.variant]).answers_at_once()
         if decision.variant in self._keys and not (decision.unproven or self._may_answer(stream, decision.variant)):
             barred |= {decision.variant}
             decision = replace(decision, variant=self._oracle, why="")

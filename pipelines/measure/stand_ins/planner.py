@@ -1,6 +1,7 @@
 """The planner of nodes with stand-ins: where a query leaves nothing to choose, the stand-in is named. Pure.
 
-The node runs it on streams whose audit allows that, and the network itself elsewhere, as with any variant.
+The node runs it on streams whose audit allows that, and the network itself elsewhere, as with any variant; but one that
+its contest has proven begins with answers.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ class Chosen(NamedTuple):
 
     variant: str
     why: str
+    proven: bool = False
+    """Whether its contest has shown that it agrees as often as the query wants."""
 
 
 class WithStandIns(PlannerAround):
@@ -32,4 +35,4 @@ class WithStandIns(PlannerAround):
         decision, chosen = super().plan(step), self._chosen().get(step.node)
         if chosen is None or decision.ladder or decision.variant != step.models[0]:
             return decision
-        return replace(decision, variant=chosen.variant, why=chosen.why)
+        return replace(decision, variant=chosen.variant, why=chosen.why, compared=chosen.proven)

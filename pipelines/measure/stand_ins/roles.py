@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from cache_adapt.audit.periods import Period, Recent
+from cache_adapt.audit.state import Rule
+from cache_adapt.audit.verdict import verdict
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import MOTION, DetectNode, NodeSpec, RecogniseNode, takes_frame
 from pipelines.query.query_file import Query
@@ -13,7 +17,7 @@ from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.precision import Precision
 from serving.engines.execution_device import runs_on_gpu
 from serving.errors import ModelError
-from serving.variants.contest import PAYS, Contest, in_words, winner
+from serving.variants.contest import PAYS, Contender, Contest, in_words, winner
 from serving.variants.contest import read as read_contest
 from serving.variants.profiles import installed
 from serving.variants.variant import ON, EngineName, Variant
@@ -57,6 +61,17 @@ def listed(entry: Entry, contest: Contest | None, accuracy: float) -> tuple[str,
         return tuple(each.id for each in candidates(entry))
     won = winner(contest, accuracy)
     return () if won is None else (won.variant,)
+
+
+def is_proven(won: Contender, items: int, accuracy: float) -> bool:
+    """Whether a contest on so many pictures shows, by the bound of audits, that a variant agrees often enough.
+
+    >>> always = Contender(variant="a@openvino-bf16", agreement=1.0)
+    >>> is_proven(always, 47, 0.9), is_proven(always, 48, 0.9)
+    (False, True)
+    """
+    differ = math.ceil(round((1 - won.agreement) * items, 6))
+    return verdict(Recent(Period(audits=items, disagreements=differ)), Rule(accuracy)) == "good"
 
 
 def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, tuple[Entry, Contest | None]]:

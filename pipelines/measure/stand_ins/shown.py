@@ -17,9 +17,9 @@ from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.scheduling.requests import Urgency
 
-MOST_ITEMS = 128
+MOST_ITEMS = 256
 LEAST_ITEMS = 16
-MOST_BYTES = 12 << 20
+MOST_BYTES = 16 << 20
 
 
 class ShownItems:

@@ -21,7 +21,7 @@ from learning.retry_gap import RetryGap
 from operators.inference import Inference
 from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
 from pipelines.measure.stand_ins.planner import Chosen
-from pipelines.measure.stand_ins.roles import contests, listed, stood_in_for
+from pipelines.measure.stand_ins.roles import contests, is_proven, listed, stood_in_for
 from pipelines.measure.stand_ins.shown import ShownItems, Watched
 from pipelines.query.dag import CompiledQuery
 from serving.catalogue.lookup import Entry
@@ -36,10 +36,10 @@ LOOK_S = 10.0
 """Time between two looks at what is worth its cost."""
 CONTEST_S = 6.0
 """Processor seconds of a contest, as far as is known before one."""
-PROOF = 2.0
-"""A stand-in costs so many times its opening until it has proven itself: its looks in the shadow are paid too."""
-LEAST_S = 2.0
-"""The least that opening one and proving it costs."""
+LEAST_S = 1.0
+"""The least that opening a stand-in and auditing it costs."""
+SHADOW = 2.0
+"""It costs so many times as much where its looks in the shadow are paid too: its contest has not proven it."""
 MOST_FAILURES = 5
 """Contests that may come to nothing in a process: a variant may end every one that it is in."""
 FIRST_GAP = 6
@@ -158,20 +158,24 @@ class StandIns:
         if won is None or won.variant not in each.variants:
             self._end(each)
             return
-        cost_s = max(PROOF * won.load_s, LEAST_S)
+        proven = is_proven(won, each.contest.items, self._accuracy)
+        cost_s = max(won.load_s, LEAST_S) * (1 if proven else SHADOW)
         gain = 1 - won.processor_s / each.contest.processor_s
-        if not pays(use.taken_s, gain, cost_s) or not budget.may_spend(won.load_s):
+        if not pays(use.taken_s, gain, cost_s) or not budget.reserve(won.load_s):
             return
+        spent_s = won.load_s
         try:
-            budget.spend("opening", await self.engine.load(won.variant))
+            spent_s = await self.engine.load(won.variant)
         except SluiceError as error:
             log.warning("%s cannot be opened, so %s answers itself: %s", won.variant, model, error)
             self._end(each)
             return
+        finally:
+            budget.pay("opening", won.load_s, spent_s)
         why = in_words(each.contest, won)
         log.info("%s is tried: %s", won.variant, why)
         each.chosen = won
-        self.chosen |= dict.fromkeys(each.nodes, Chosen(won.variant, why))
+        self.chosen |= dict.fromkeys(each.nodes, Chosen(won.variant, why, proven))
 
     def _use(self, model: str) -> ShownItems:
         assert isinstance(self.engine, Watched)

@@ -107,6 +107,21 @@ def test_below_the_lower_bound_it_is_on_probation_at_once_and_back_when_the_boun
     assert (audit.phase, more) == ("trusted", 81)
 
 
+def test_what_was_compared_elsewhere_answers_at_once_until_the_stream_knows_better() -> None:
+    audit = Audit(RULE)
+    audit.answers_at_once()
+    assert (audit.phase, audit.uses_shortcut, audit.rate) == ("probation", True, RULE.probation_rate)
+    assert audit.estimate().agreement is None, "what is published is of this stream alone"
+    told(audit, *[True] * 159)
+    assert audit.phase == "trusted"
+    fail(audit)
+    audit.answers_at_once()
+    assert audit.phase == "shadow", "it was switched off once"
+    begun = told(Audit(RULE), False)
+    begun.answers_at_once()
+    assert begun.phase == "shadow", "the stream has begun to ask"
+
+
 def test_what_is_proven_bad_is_off_with_its_reason() -> None:
     audit = told(Audit(RULE), *[False] * 5)
     assert audit.phase == "off"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.audit.state import Rule
+from learning import budget
 from learning.budget import unlimited
 from operators.base import Call, ask, make_ready
 from operators.decision import Decision
@@ -58,6 +59,7 @@ def _known_here(monkeypatch: pytest.MonkeyPatch) -> Any:
     store(held, entry, cache)
     monkeypatch.setattr(stand_ins, "LOOK_S", 0.02)
     monkeypatch.setattr(stand_ins, "LEAST_S", 0.0)
+    monkeypatch.setattr(budget, "FIRST_S", 0.0)
     yield
     (folder(cache, entry) / FILE).unlink()
 
@@ -74,7 +76,13 @@ def answers(out: Path, clip: Path, **keys: Any) -> tuple[Counter[str], list[dict
 
 
 @pytest.mark.usefixtures("_known_here")
-async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_has_proven_it() -> None:
+@pytest.mark.parametrize(
+    ("compared", "at_first"),
+    [(False, ("oracle", MODEL, "it has yet to prove itself on this stream")), (True, ("variant", INT8, None))],
+)
+async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_or_its_contest_has_proven_it(
+    compared: bool, at_first: tuple[str, str, str | None]
+) -> None:
     wanted = compiled(query(DETECT, TYPE, variants="auto"), catalogue([]))
     engine, shortcuts = backend(wanted.catalogue), Shortcuts("test")
     await engine.start()
@@ -88,13 +96,13 @@ async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_h
         said = list[tuple[str, str | None, str | None]]()
         for seq in range(60):
             region = Region(id=1, node="detect", box=Box(0.2, 0.2, 0.8, 0.8), label="moving", confidence=0.9)
-            call = Call(Decision(INT8, why="it stands in"), Urgency(1e9))
+            call = Call(Decision(INT8, why="it stands in", compared=compared), Urgency(1e9))
             answer = await ask(operator, make_frame(seq, seq / 5, stream="park"), [region], call)
             assert answer.decision is not None
             said.append((region.attributes[-1].provenance, answer.decision.variant, answer.declined.get("variant")))
             shortcuts.nodes["type"].published(so_far("park"))
             await shortcuts.nodes["type"].close(10.0)
-        assert said[0] == ("oracle", MODEL, "it has yet to prove itself on this stream")
+        assert said[0] == at_first
         assert said[-1] == ("variant", INT8, None)
     finally:
         await engine.stop()

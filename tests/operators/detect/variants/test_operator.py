@@ -111,6 +111,15 @@ async def test_models_prove_themselves_unseen_and_then_answer() -> None:
     assert set(scene.changed) == {"cam"}
 
 
+async def test_a_model_that_was_compared_elsewhere_answers_at_once_and_is_audited_often() -> None:
+    scene = Scene()
+    await scene.frame(0, plan=Decision("small", budget_ms=40.0, compared=True))
+    assert (scene.ran(), scene.plan.variant, scene.answer.declined) == ({"small"}, "small", {})
+    assert scene.phases()["small"] == "probation"
+    await scene.frame(1, plan=Decision("middle", budget_ms=40.0))
+    assert scene.plan.variant == "big"
+
+
 async def test_a_model_that_disagrees_leaves_the_table_of_its_stream(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(middle="probation", small="probation")
     scene.finder.blind["middle"] = 5

@@ -21,7 +21,9 @@ def test_the_stand_in_of_the_moment_is_named_with_its_reason() -> None:
     chosen["type"] = Chosen("net@openvino-bf16", "it costs less")
     after = planner.plan(STEP)
     assert (before.variant, after.variant, after.why) == ("net", "net@openvino-bf16", "it costs less")
-    assert after.budget_ms == before.budget_ms
+    assert (after.budget_ms, after.compared) == (before.budget_ms, False)
+    chosen["type"] = chosen["type"]._replace(proven=True)
+    assert planner.plan(STEP).compared
     assert planner.plan(STEP._replace(node="other")).variant == "net"
 
 

@@ -82,4 +82,4 @@ def test_bytes_stay_bytes_and_nothing_is_kept_after_the_contest() -> None:
     use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
     assert use.items == []
     assert use.taken_s == 0.2
-    assert shown.MOST_ITEMS == 128
+    assert shown.MOST_ITEMS == 256

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -174,6 +175,17 @@ async def test_what_was_found_before_is_not_measured_again(bench: Opened, monkey
         await here.looks()
         assert here.chosen == {"colour": BF16}
     assert here.held == 0
+
+
+@pytest.mark.parametrize(("items", "proven"), [(47, False), (64, True)])
+async def test_what_a_contest_has_proven_may_answer_at_once(
+    bench: Opened, monkeypatch: pytest.MonkeyPatch, items: int, proven: bool
+) -> None:
+    store(msgspec.structs.replace(contest_of(), items=items), ENTRY, bench().cache)
+    async with running(bench(), monkeypatch) as here:
+        await here.takes(4.1)
+        await here.looks()
+        assert here.stand_ins.chosen["colour"].proven is proven
 
 
 async def test_what_another_process_has_found_meanwhile_is_taken(
