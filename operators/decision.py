@@ -81,7 +81,7 @@ class Decision:
     objects: int | None = None
     """The number of objects that it was chosen for; None: it did not depend on that."""
     compared: bool = False
-    """Whether ``variant`` was seen to agree with the oracle elsewhere: it may answer before the stream has proven it."""
+    """Whether ``variant`` agreed with the oracle elsewhere: it may answer before the stream has proven it."""
     unproven: bool = False
     """Whether ``variant`` is to answer although it may not yet: a budget pays for none of those that may."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.safe_console import work_bar
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
@@ -18,6 +18,7 @@ from pipelines.settings import hwaccel
 from serving.errors import BadInput
 
 if TYPE_CHECKING:
+    from pipelines.query.dag import CompiledQuery
     from pipelines.run.learn.choice import LearntExits
     from pipelines.run.learn.learning import LearnReport, LearntNode
 
@@ -45,8 +46,9 @@ def command(
     """Learn from a recording what the recognisers of QUERY can do at exits, before their last layer.
 
     Its streams, or those that --source names, are analysed with the reference networks alone. Exits are trained on the
-    first part of what these said and certified on the rest. Those that pay are stored, and every run of the query
-    begins with them. Ctrl-C ends the recording early, and what was seen until then is learnt from.
+    first part of what these said and certified on the rest; ways to run each network on this machine are compared.
+    What pays is stored, and every run of the query begins with it. Ctrl-C ends the recording early, and what was seen
+    until then is learnt from.
     """
     if data is not None and sources:
         raise BadInput("--data takes the place of a recording: give it, or --source")
@@ -60,11 +62,11 @@ def command(
     request = LearnRequest(RecordingOptions(limit, hwaccel()), data)
     with work_bar(wanted.query.name) as report:
         found = learn(wanted, request, report)
-    say(json.dumps(_plain(found), indent=2) if as_json else "\n".join(_lines(found, wanted.query.accuracy)))
+    say(json.dumps(_plain(found), indent=2) if as_json else "\n".join(_lines(found, wanted)))
 
 
-def _lines(found: LearnReport, accuracy: float) -> Iterator[str]:
-    from serving.variants.contest import in_words, winner
+def _lines(found: LearnReport, wanted: CompiledQuery) -> Iterator[str]:
+    from pipelines.measure.stand_ins.roles import prospects
 
     for each in found.nodes:
         took = f", {1e3 * each.costs.whole_s:.2f} ms a look of {each.node.oracle}" if each.costs else ""
@@ -72,11 +74,10 @@ def _lines(found: LearnReport, accuracy: float) -> Iterator[str]:
         if each.exits is None:
             yield f"  no exits: {each.why_not}"
         else:
-            yield from (f"  {line}" for line in _of_exits(each, each.exits, accuracy))
-        if each.contest is not None and (won := winner(each.contest, accuracy)) is not None:
-            yield f"  {won.variant}, with `variants: auto` in the query: {in_words(each.contest, won)}"
+            yield from (f"  {line}" for line in _of_exits(each, each.exits, wanted.query.accuracy))
     for name, why in found.others.items():
         yield f"{name}: no exits: {why}"
+    yield from prospects(wanted.query, wanted.catalogue, artefacts_dir())
 
 
 def _of_exits(each: LearntNode, exits: LearntExits, accuracy: float) -> Iterator[str]:
@@ -96,19 +97,23 @@ def _of_exits(each: LearntNode, exits: LearntExits, accuracy: float) -> Iterator
 
 
 def _plain(found: LearnReport) -> dict[str, Any]:
-    return {"frames": found.frames, "nodes": [_plain_node(each) for each in found.nodes], "others": dict(found.others)}
+    import msgspec
+
+    return {
+        "frames": found.frames,
+        "nodes": [_plain_node(each) for each in found.nodes],
+        "others": dict(found.others),
+        "contests": msgspec.to_builtins(found.contests),
+    }
 
 
 def _plain_node(each: LearntNode) -> dict[str, Any]:
-    import msgspec
-
     exits = each.exits
     said: dict[str, Any] = {
         "node": each.node.spec.name,
         "oracle": each.node.oracle,
         "looks": each.looks,
         "look_ms": None if each.costs is None else round(1e3 * each.costs.whole_s, 4),
-        "contest": msgspec.to_builtins(each.contest),
         "why_not": each.why_not,
         "exits": None,
         "file": None if each.file is None else str(each.file),

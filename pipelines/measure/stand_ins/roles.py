@@ -75,26 +75,29 @@ def is_proven(won: Contender, items: int, accuracy: float) -> bool:
 
 
 def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, tuple[Entry, Contest | None]]:
-    """The networks of a query that may have stand-ins, with their entries and the contests that were held here."""
+    """The networks of a query that may have stand-ins here, with their entries and the contests that were held."""
     found: dict[str, tuple[Entry, Contest | None]] = {}
     for model in dict.fromkeys(filter(None, (stood_in_for(spec, query) for spec in query.nodes))):
         try:
             entry = known.find(model)
         except ModelError:
             continue  # said where the query is checked
-        found[model] = entry, read_contest(entry, artefacts_dir)
+        if candidates(entry):
+            found[model] = entry, read_contest(entry, artefacts_dir)
     return found
 
 
 def prospects(query: Query, known: Catalogue, artefacts_dir: Path) -> list[str]:
     """A line for each network of a query that may have a stand-in on this machine: which, and why."""
-    said = []
-    for model, (entry, contest) in contests(query, known, artefacts_dir).items():
-        won = None if contest is None else winner(contest, query.accuracy)
-        if contest is not None and won is not None:
-            said.append(f"{won.variant} is tried on every stream: {in_words(contest, won)}")
-        elif contest is not None and contest.contenders:
-            said.append(f"{model} has no stand-in: no variant that agrees takes {PAYS:g} of its processor time or less")
-        elif contest is None and candidates(entry):
-            said.append(f"{model}: its variants are compared once it has run for long")
-    return said
+    found = contests(query, known, artefacts_dir)
+    return [_prospect(model, contest, query.accuracy) for model, (_, contest) in found.items()]
+
+
+def _prospect(model: str, contest: Contest | None, accuracy: float) -> str:
+    if contest is None:
+        return f"{model}: its variants are compared once it has run for long"
+    won = winner(contest, accuracy)
+    if won is None:
+        return f"{model} has no stand-in: no variant that agrees takes {PAYS:g} of its processor time or less"
+    does = "answers on every stream, audited" if is_proven(won, contest.items, accuracy) else "is tried on every stream"
+    return f"{won.variant} {does}: {in_words(contest, won)}"

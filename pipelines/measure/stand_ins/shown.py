@@ -1,13 +1,13 @@
 """An engine that keeps some of what networks are shown, and adds up what they take: for contests among their variants.
 
-Bounded: ``MOST_ITEMS`` and ``MOST_BYTES`` for each network; they are dropped once its contest was held.
+Bounded by a ``Room`` for each network; they are dropped once its contest was held.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,30 @@ from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.scheduling.requests import Urgency
 
-MOST_ITEMS = 256
 LEAST_ITEMS = 16
-MOST_BYTES = 16 << 20
+
+
+class Room(NamedTuple):
+    """The most that is kept of each network."""
+
+    items: int = 256
+    nbytes: int = 16 << 20
+
+
+ROOM = Room()
 
 
 class ShownItems:
     """Some of what one network was shown by the streams of a query, and what it took."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, room: Room = ROOM) -> None:
         self.taken_s = 0.0
         """Processor seconds of its looks at frames, with exits or without."""
         self.item_s: float | None = None
         """Processor seconds of one item of late."""
         self.items: list[NDArray[Any]] = []
         """One each of some batches, drawn from all that there were; all of one shape."""
-        self._rng, self._batches, self._keeps = rng, 0, True
+        self._rng, self._room, self._batches, self._keeps = rng, room, 0, True
 
     def ran(self, batch: NDArray[Any], item_s: float | None) -> None:
         if item_s is not None:
@@ -54,7 +62,7 @@ class ShownItems:
             return  # another shape of pictures
         self._batches += 1
         small = batch.dtype if batch.dtype.itemsize <= 2 else np.dtype(np.float16)
-        room = min(MOST_ITEMS, MOST_BYTES // (batch[0].size * small.itemsize))
+        room = min(self._room.items, self._room.nbytes // (batch[0].size * small.itemsize))
         place = self._rng.randrange(self._batches)
         if len(self.items) < room:
             self.items.append(batch[self._rng.randrange(len(batch))].astype(small))
@@ -65,9 +73,9 @@ class ShownItems:
 class Watched(InferenceAround):
     """An ``Inference`` that notes the use of some networks."""
 
-    def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random) -> None:
+    def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random, room: Room = ROOM) -> None:
         super().__init__(engine)
-        self.uses = {model: ShownItems(rng) for model in models}
+        self.uses = {model: ShownItems(rng, room) for model in models}
         self._of = {model: model for model in self.uses}
         """The network, by the names under which it is run."""
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from cache_adapt.learned import files
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file
-from pipelines.measure.stand_ins.roles import candidates, stood_in_for
+from pipelines.measure.stand_ins.contest_job import ContestJob
+from pipelines.measure.stand_ins.roles import candidates, contests
+from pipelines.measure.stand_ins.shown import ShownItems
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts, lookup_s, network_costs
@@ -17,11 +19,9 @@ from pipelines.run.learn.learnable import Learnable, LearnableNode
 from pipelines.run.learn.pictures import pictured
 from pipelines.run.learn.recording import OnProgress, RecordedLooks, RecordingOptions, check_recorded, recorded
 from pipelines.run.learn.taken import TakenLooks
-from serving.common.tensors import Array
+from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, SluiceError
-from serving.profiling.agreement import AGREE
-from serving.profiling.contest import ContestItems, held
-from serving.variants.contest import Contest, read, store
+from serving.variants.contest import Contest, store
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,12 @@ class LearnRequest:
 
 @dataclass(frozen=True)
 class LearntNode:
-    """The exits of one node, and the contest of its network's variants."""
+    """The exits of one node."""
 
     node: LearnableNode
     looks: int
     costs: NetworkCosts | None = None
     """None where nobody looked."""
-    contest: Contest | None = None
-    """None where no variant may stand in for the network."""
     exits: LearntExits | None = None
     why_not: str = ""
     """Why there are no exits."""
@@ -58,21 +56,26 @@ class LearnReport:
     nodes: Sequence[LearntNode]
     others: Mapping[str, str]
     """Recognise nodes for which there can be no exits, and why."""
+    contests: Mapping[str, Contest]
+    """By network: how its variants compare, where one may stand in for it."""
 
 
 def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> LearnReport:
     """Look, learn and store; BadInput for a query without anything to learn, or streams without an end."""
-    found = Learnable.of(wanted)
-    if not found.nodes:
+    found, known = Learnable.of(wanted), contests(wanted.query, wanted.catalogue, artefacts_dir())
+    if not found.nodes and not known:
         reasons = "; ".join(f"{node}: {why}" for node, why in found.others.items())
-        raise BadInput(f"no recognise node of {wanted.query.name} can have exits{reasons and f' ({reasons})'}")
+        raise BadInput(f"no network of {wanted.query.name} can have exits or a stand-in{reasons and f' ({reasons})'}")
     if request.pictures is None:
         check_recorded(wanted.query)
-        looks = recorded(wanted, found.nodes, request.reading, report)
+        looks = recorded(wanted, found.nodes, list(known), request.reading, report)
     else:
-        looks = pictured(wanted, found.nodes, request.pictures, report)
+        looks = pictured(wanted, found.nodes, list(known), request.pictures, report)
     nodes = [_node(wanted, each, looks, report) for each in found.nodes]
-    return LearnReport(looks.frames, nodes, found.others)
+    report("variants", 0.9)
+    held_here = {model: _contest(wanted.catalogue, *each, looks.shown[model]) for model, each in known.items()}
+    compared = {model: contest for model, contest in held_here.items() if contest is not None}
+    return LearnReport(looks.frames, nodes, found.others, compared)
 
 
 def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, report: OnProgress) -> LearntNode:
@@ -81,30 +84,26 @@ def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, repo
         return LearntNode(node, 0, why_not="nothing was looked at")
     report(f"{name}: costs", 0.3)
     costs = network_costs(node.entry, [cut.tensor for cut in node.cuts], taken.items[:1])
-    report(f"{name}: variants", 0.5)
-    contest = _contest(wanted, node, taken.items)
     report(f"{name}: exits", 0.7)
     try:
         exits = _exits(wanted, node, taken, costs)
     except NothingLearnt as error:
-        return LearntNode(node, taken.seen, costs, contest, why_not=str(error))
+        return LearntNode(node, taken.seen, costs, why_not=str(error))
     path = exits_file(node.entry, wanted.query.name, name)
     files.write(path, exits.artefact)
-    return LearntNode(node, taken.seen, costs, contest, exits, file=path)
+    return LearntNode(node, taken.seen, costs, exits, file=path)
 
 
-def _contest(wanted: CompiledQuery, node: LearnableNode, items: Array) -> Contest | None:
-    """The contest that a run with `variants: auto` holds once it has run for long; it is kept for all runs."""
-    variants, places = candidates(node.entry), artefacts_dir()
-    if stood_in_for(node.spec, wanted.query.model_copy(update={"variants": "auto"})) is None or not variants:
-        return None
-    if (known := read(node.entry, places)) is not None:
+def _contest(catalogue: Catalogue, entry: Entry, known: Contest | None, shown: ShownItems) -> Contest | None:
+    """The contest that a run holds once it has gone on for long; it is kept for all runs."""
+    if known is not None or not shown.items:
         return known
+    places, variants = artefacts_dir(), [each.id for each in candidates(entry)]
     try:
-        found = held(ContestItems(node.entry, items, None, AGREE[node.entry.card.task], places), variants)
+        found = ContestJob.of(catalogue, places, variants, shown.items).held()
     except SluiceError:
         return None  # too little was seen: a run sees more
-    store(found, node.entry, places)
+    store(found, entry, places)
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import random
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -18,46 +20,58 @@ from operators.capture.sources.uri import SourceUri
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import probabilities
 from pipelines.assembly.engine import engine_of
+from pipelines.measure.stand_ins.shown import Watched
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
-from pipelines.run.learn.recording import OnProgress, RecordedLooks
+from pipelines.run.learn.recording import LEARNT, OnProgress, RecordedLooks
 from pipelines.run.learn.taken import TakenLooks
 from serving.common.tensors import Image
 from serving.engines.exits import ExitResult
 from serving.errors import BadInput, SourceError
-from serving.scheduling.requests import BACKGROUND
+from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
+UNHURRIED = Urgency(math.inf)
 
 
-def pictured(wanted: CompiledQuery, nodes: Sequence[LearnableNode], folder: Path, report: OnProgress) -> RecordedLooks:
-    """Have the oracle of every node look at all pictures of a folder; BadInput where there are none."""
-    return asyncio.run(_pictured(wanted, nodes, PictureFolder(folder), report))
+def pictured(
+    wanted: CompiledQuery, nodes: Sequence[LearnableNode], models: Sequence[str], folder: Path, report: OnProgress
+) -> RecordedLooks:
+    """Have the oracle of every node look at all pictures of a folder; BadInput where there are none.
+
+    ``models``: those that may have stand-ins.
+    """
+    return asyncio.run(_pictured(wanted, nodes, models, PictureFolder(folder), report))
 
 
 async def _pictured(
-    wanted: CompiledQuery, nodes: Sequence[LearnableNode], shown: PictureFolder, report: OnProgress
+    wanted: CompiledQuery,
+    nodes: Sequence[LearnableNode],
+    models: Sequence[str],
+    shown: PictureFolder,
+    report: OnProgress,
 ) -> RecordedLooks:
     engine = engine_of(wanted)
+    watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()
     taken = {each.spec.name: TakenLooks(each.vocabulary) for each in nodes}
     try:
         for number, pictures in enumerate(_together(iter(shown))):
             report("pictures", min(number * AT_ONCE / len(shown), 1.0))
             for each in nodes:
-                await _look(each, engine, pictures, taken[each.spec.name])
+                await _look(each, watched, pictures, taken[each.spec.name])
     finally:
         await engine.stop()
-    return RecordedLooks(max((each.seen for each in taken.values()), default=0), taken)
+    return RecordedLooks(max((each.seen for each in taken.values()), default=0), taken, watched.uses)
 
 
 async def _look(node: LearnableNode, engine: Inference, pictures: Sequence[Image], taken: TakenLooks) -> None:
     """Neighbours may show the same object: what is not known counts as another."""
     network = engine.add_cuts(node.oracle, [cut.tensor for cut in node.cuts])
     batch, _ = await prepared(node.entry.card.input, pictures)
-    found = ExitResult.of(await engine.infer(network, batch, BACKGROUND))
+    found = ExitResult.of(await engine.infer(network, batch, UNHURRIED))
     shares = probabilities(node.entry.card, found.scores)
     names = [f"picture {taken.seen + place}" for place in range(len(pictures))]
     taken.add(batch, found, shares, ShownLooks.of(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pipelines.assembly.parts import frame_room
 from pipelines.assembly.recognise import looks
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import ALONE, Limits
+from pipelines.measure.stand_ins.shown import Room, ShownItems, Watched
 from pipelines.planning.planner import FirstListed
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.query.dag import CompiledQuery
@@ -32,6 +34,9 @@ from pipelines.run.learn.taken import TakenLooks
 from serving.engines.exits import ExitResult
 from serving.errors import BadInput, ModelError
 
+LEARNT = Room(1000, 64 << 20)
+"""The most pictures that are kept of what a network was shown."""
+
 OnProgress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 … 1."""
 
@@ -40,6 +45,8 @@ OnProgress = Callable[[str, float], None]
 class RecordedLooks:
     frames: int
     by_node: Mapping[str, TakenLooks]
+    shown: Mapping[str, ShownItems]
+    """By network: some of what those were shown that may have a stand-in."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +64,30 @@ def check_recorded(query: Query) -> None:
 
 
 def recorded(
-    wanted: CompiledQuery, nodes: Sequence[LearnableNode], options: RecordingOptions, report: OnProgress
+    wanted: CompiledQuery,
+    nodes: Sequence[LearnableNode],
+    models: Sequence[str],
+    options: RecordingOptions,
+    report: OnProgress,
 ) -> RecordedLooks:
-    """Analyse the query's streams to their end, or until a signal comes."""
-    return asyncio.run(_recorded(wanted, nodes, options, report))
+    """Analyse the query's streams to their end, or until a signal comes; ``models``: those that may have stand-ins."""
+    return asyncio.run(_recorded(wanted, nodes, models, options, report))
 
 
 async def _recorded(
-    wanted: CompiledQuery, nodes: Sequence[LearnableNode], options: RecordingOptions, report: OnProgress
+    wanted: CompiledQuery,
+    nodes: Sequence[LearnableNode],
+    models: Sequence[str],
+    options: RecordingOptions,
+    report: OnProgress,
 ) -> RecordedLooks:
     run = EmbeddedRun(capture_specs(wanted.query, limit=options.limit, hwaccel=options.hwaccel))
     engine = engine_of(wanted)
+    watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()
     try:
-        takers = {each.spec.name: _taker(each, engine) for each in nodes}
-        executor = await _executor(wanted, engine, takers)
+        takers = {each.spec.name: _taker(each, watched) for each in nodes}
+        executor = await _executor(wanted, watched, takers)
         frames = 0
         with stop_loop_on_signals() as stop:
             async with stop_when_hung(engine.hung, stop), aclosing(run.results(executor, stop)) as results:
@@ -80,7 +96,7 @@ async def _recorded(
                     report(f"{frames} frames, {sum(each.taken.seen for each in takers.values())} looks", 0.0)
     finally:
         await engine.stop()
-    return RecordedLooks(frames, {name: each.taken for name, each in takers.items()})
+    return RecordedLooks(frames, {name: each.taken for name, each in takers.items()}, watched.uses)
 
 
 def _taker(each: LearnableNode, engine: Inference) -> TakesLooks:

@@ -96,7 +96,7 @@ def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert prospects(wanted, known, tmp_path) == ["vehicle-type: its variants are compared once it has run for long"]
     entry, bf16 = known.find("vehicle-type"), "vehicle-type@openvino-bf16"
     for processor_s, said in (
-        (0.5, f"{bf16} is tried on every stream: it stands in for vehicle-type: 500.00 ms"),
+        (0.5, f"{bf16} answers on every stream, audited: it stands in for vehicle-type: 500.00 ms"),
         (0.9, "vehicle-type has no stand-in: no variant that agrees takes 0.85 of its processor time or less"),
     ):
         one = Contender(variant=bf16, identity=entry.card.identity, processor_s=processor_s, agreement=1.0)
@@ -117,5 +117,5 @@ def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert prospects(wanted, known, tmp_path / "none") == []
 
 
-def test_nobody_who_does_not_ask_gets_one() -> None:
-    assert Query.model_validate({"version": 1, "name": "a", "slo_ms": 9, "nodes": [DETECT]}).variants is False
+def test_every_query_has_them_that_does_not_forbid_it() -> None:
+    assert Query.model_validate({"version": 1, "name": "a", "slo_ms": 9, "nodes": [DETECT]}).variants == "auto"

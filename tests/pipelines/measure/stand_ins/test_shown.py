@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from operators.testing import FakeEngine, card_of, scores
 from pipelines.measure.stand_ins import shown
-from pipelines.measure.stand_ins.shown import LEAST_ITEMS, MOST_BYTES, MOST_ITEMS, ShownItems, Watched
+from pipelines.measure.stand_ins.shown import LEAST_ITEMS, ShownItems, Watched
 from serving.scheduling.requests import BACKGROUND, Urgency
 
 FRAME = Urgency(1e9)
@@ -44,13 +44,13 @@ async def test_looks_at_frames_are_added_up_with_exits_and_without() -> None:
 
 def test_items_are_drawn_from_all_batches_and_bounded() -> None:
     use = ShownItems(random.Random(1))
-    for number in range(10 * MOST_ITEMS):
+    for number in range(10 * shown.ROOM.items):
         assert use.is_shown == (number >= LEAST_ITEMS)
         use.ran(batch(2, number), None)
     values = {float(item.max()) for item in use.items}
-    assert len(use.items) == MOST_ITEMS
-    assert max(values) > 9 * MOST_ITEMS
-    assert min(values) < 2 * MOST_ITEMS
+    assert len(use.items) == shown.ROOM.items
+    assert max(values) > 9 * shown.ROOM.items
+    assert min(values) < 2 * shown.ROOM.items
     assert {item.dtype for item in use.items} == {np.dtype(np.float16)}
     assert use.taken_s == 0.0
 
@@ -59,8 +59,8 @@ def test_large_pictures_are_bounded_by_their_bytes(monkeypatch: object) -> None:
     use = ShownItems(random.Random(1))
     for _ in range(200):
         use.ran(batch(1, size=512), None)
-    assert sum(item.nbytes for item in use.items) <= MOST_BYTES
-    assert len(use.items) == MOST_BYTES // (3 * 512 * 512 * 2)
+    assert sum(item.nbytes for item in use.items) <= shown.ROOM.nbytes
+    assert len(use.items) == shown.ROOM.nbytes // (3 * 512 * 512 * 2)
     huge = ShownItems(random.Random(1))
     huge.ran(batch(1, size=2048), None)
     assert not huge.items
@@ -82,4 +82,4 @@ def test_bytes_stay_bytes_and_nothing_is_kept_after_the_contest() -> None:
     use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
     assert use.items == []
     assert use.taken_s == 0.2
-    assert shown.MOST_ITEMS == 256
+    assert shown.ROOM.items == 256

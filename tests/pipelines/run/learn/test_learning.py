@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from pipelines.cli import sluice
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file, learned_exits
-from pipelines.measure.stand_ins.roles import candidates
+from pipelines.measure.stand_ins.roles import contests
 from pipelines.run.learn import choice, costs, learning
 from pipelines.run.learn.costs import NetworkCosts
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
@@ -44,7 +44,7 @@ KNOWN = Catalogue([SHIPPED])
 def hurried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(costs, "BUDGET_S", 0.05)
-    monkeypatch.setattr(learning, "candidates", lambda _: ())
+    monkeypatch.setattr(learning, "contests", lambda *_: {})
 
 
 def cheap_cuts(_entry: Entry, cuts: Sequence[str], _item: Array) -> NetworkCosts:
@@ -101,19 +101,19 @@ def test_the_contest_of_a_networks_variants_is_held_and_kept_for_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choice, "LEAST_LOOKS", 10_000)
-    monkeypatch.setattr(learning, "candidates", candidates)
+    monkeypatch.setattr(learning, "contests", contests)
     monkeypatch.setattr(contest, "BUDGET_S", 0.1)
     query = QUERY.replace("model: vehicle-type", "model: [vehicle-type, vehicle-type-compact]")
     found = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
-    of_list, of_name = (node["contest"] for node in found["nodes"])
-    assert of_list is None, "a list is the user's choice"
+    assert found["contests"].keys() == {"street-kind"}, "a list is the user's choice"
+    of_name = found["contests"]["street-kind"]
     assert {each["variant"] for each in of_name["contenders"]} >= {"street-kind@onnxruntime-int8"}
     kept = read(KNOWN.find("street-kind"), artefacts_dir())
     assert kept is not None
     assert kept.items == of_name["items"] >= contest.LEAST_ITEMS
-    monkeypatch.setattr(learning, "held", lambda *_: pytest.fail("it was held before"))
+    monkeypatch.setattr(learning.ContestJob, "held", lambda *_: pytest.fail("it was held before"))
     again = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
-    assert again["nodes"][1]["contest"] == of_name
+    assert again["contests"]["street-kind"] == of_name
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_contest_of_a_networks_variants_is_held_and_kept_for_runs(
         (QUERY, ["--source", "a.mp4", "--data", "b"], r"--data takes the place of a recording"),
         (QUERY, ["--data", "b"], r"--data b: no such folder"),
         (QUERY.replace("0.6", "1.0"), [], r"at accuracy: 1 nothing but the reference may answer"),
-        (QUERY[: QUERY.index("      - {name: type")], [], r"no recognise node of street can have exits"),
+        (QUERY[: QUERY.index("      - {name: type")], [], r"no network of street can have exits or a stand-in"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_said_in_one_line(
