@@ -119,7 +119,8 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
     stand_ins = StandIns(wanted, artefacts_dir(), engine, setting.clock)
     async with _audits(wanted, setting, shortcuts, stand_ins) as audits, AsyncExitStack() as afterwards:
         more = {"audits": audits, "clock": setting.clock, "observer": setting.observers}
-        environment = Environment.of(wanted, stand_ins.engine, stand_ins=stand_ins.by_node, **more)
+        more |= {"stand_ins": stand_ins.by_node, "proven": stand_ins.proven}
+        environment = Environment.of(wanted, stand_ins.engine, **more)
         await engine.start()
         try:
             budgeted = afterwards.enter_context(_budgets(wanted, environment, engine))

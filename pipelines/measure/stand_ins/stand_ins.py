@@ -21,7 +21,7 @@ from learning.retry_gap import RetryGap
 from operators.inference import Inference
 from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
 from pipelines.measure.stand_ins.planner import Chosen
-from pipelines.measure.stand_ins.roles import contests, is_proven, listed, stood_in_for
+from pipelines.measure.stand_ins.roles import contests, has_proven, listed, stood_in_for
 from pipelines.measure.stand_ins.shown import ShownItems, Watched
 from pipelines.query.dag import CompiledQuery
 from serving.catalogue.lookup import Entry
@@ -75,10 +75,14 @@ class StandIns:
             clock,
         )
         self._models: dict[str, _Model] = {}
+        self.proven: set[str] = set()
+        """Nodes whose network has had a proven stand-in since the start: exits would learn in vain."""
         for model, (entry, contest) in contests(query, wanted.catalogue, artefacts_dir).items():
             nodes = [spec.name for spec in query.nodes if stood_in_for(spec, query) == model]
             if variants := listed(entry, contest, query.accuracy):
                 self._models[model] = _Model(entry, nodes, variants, contest)
+            if contest is not None and has_proven(contest, query.accuracy):
+                self.proven |= set(nodes)
         self.engine = Watched(engine, self._models, random.Random(0)) if self._models else engine
         """The engine that nodes are to use."""
         self.chosen: dict[str, Chosen] = {}
@@ -158,7 +162,7 @@ class StandIns:
         if won is None or won.variant not in each.variants:
             self._end(each)
             return
-        proven = is_proven(won, each.contest.items, self._accuracy)
+        proven = has_proven(each.contest, self._accuracy)
         cost_s = max(won.load_s, LEAST_S) * (1 if proven else SHADOW)
         gain = 1 - won.processor_s / each.contest.processor_s
         if not pays(use.taken_s, gain, cost_s) or not budget.reserve(won.load_s):

@@ -59,8 +59,8 @@ async def test_a_node_that_answers_for_tracks_is_registered_without_shortcuts_to
 async def test_a_node_of_looks_without_shortcuts_is_not_registered(
     closed: list[str], change: dict[str, str], off: dict[str, bool], budget: str | int
 ) -> None:
-    """Without a budget nothing would ever prove exits, or stand-ins."""
-    wanted = query(DETECT, TRACK, TYPE | change | off, learning={"budget": budget})
+    """Without a budget nothing would ever prove exits."""
+    wanted = query(DETECT, TRACK, TYPE | change | off, learning={"budget": budget}, variants=False)
     async with assembled(compiled(wanted, catalogue([])), Setting()) as parts:
         assert parts.shortcuts.nodes == {}
     assert closed == ["engine"]

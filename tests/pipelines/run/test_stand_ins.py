@@ -16,9 +16,11 @@ from learning.budget import unlimited
 from operators.base import Call, ask, make_ready
 from operators.decision import Decision
 from operators.frames.frame import Box, Region
+from operators.recognise.chain import Chain
 from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.node import node
+from pipelines.assembly.parts import Setting, housed
 from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import artefacts_dir, backend, catalogue
 from pipelines.measure.stand_ins import stand_ins
@@ -106,6 +108,19 @@ async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_o
         assert said[-1] == ("variant", INT8, None)
     finally:
         await engine.stop()
+
+
+@pytest.mark.usefixtures("_known_here")
+@pytest.mark.parametrize(("specialize", "kinds"), [("auto", {"variant"}), (True, {"variant", "specialised"})])
+async def test_exits_do_not_compete_with_what_is_proven_unless_the_query_asks_for_them(
+    specialize: str | bool, kinds: set[str]
+) -> None:
+    wanted = compiled(query(DETECT, {**TYPE, "specialize": specialize, "caches": "auto"}), catalogue([]))
+    async with housed(wanted, Setting()) as house:
+        assert house.stand_ins.proven == {"type"}
+        operator = node(wanted.query.nodes[1], house.environment)
+        assert isinstance(operator, Chain)
+        assert {each.kind for each in operator._shortcuts.values()} == kinds
 
 
 @pytest.mark.usefixtures("_known_here")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.measure.stand_ins import roles
-from pipelines.measure.stand_ins.roles import candidates, listed, prospects, stood_in_for
+from pipelines.measure.stand_ins.roles import candidates, has_proven, listed, prospects, stood_in_for
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.variants.contest import Contender, Contest, machine, store
@@ -88,6 +88,26 @@ def test_after_a_contest_the_winner_alone_is_listed() -> None:
     lost = Contest(identity="", fingerprints={}, processor_s=0.5, items=64, contenders=(won,), measured_at="2026")
     assert listed(entry, lost, 0.9) == ()
     assert listed(entry, None, 0.9) == tuple(each.id for each in candidates(entry))
+
+
+@pytest.mark.parametrize(
+    ("items", "agreement", "processor_s", "proven"),
+    [
+        (48, 1.0, 0.5, True),
+        (47, 1.0, 0.5, False),
+        (129, 126 / 129, 0.5, True),
+        (129, 0.96, 0.5, False),
+        (500, 1.0, 0.9, False),
+    ],
+)
+def test_a_contest_proves_its_winner_on_as_many_pictures_as_an_audit_needs(
+    items: int, agreement: float, processor_s: float, proven: bool
+) -> None:
+    won = Contender(variant="vehicle-type@openvino-bf16", processor_s=processor_s, agreement=agreement)
+    held = Contest(
+        identity="", fingerprints=machine(), processor_s=1.0, items=items, contenders=(won,), measured_at="2026"
+    )
+    assert has_proven(held, 0.9) is proven
 
 
 def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
