@@ -2,9 +2,9 @@
 
 Four generated streets of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a
 tracker and a recogniser of 7 ms a look, on one of the streets one of 21 ms too. Each is shown to two processes at once,
-as ``sluice run`` analyses it: the oracle alone (``specialize: false``, ``caches: false``), and with nothing said
-of either. ``recording``: exits were learnt from the first five minutes of a street by ``sluice learn``, and both
-runs see the rest.
+as ``sluice run`` analyses it: the oracle alone (``specialize: false``, ``caches: false``), and with nothing said of
+either; no variant stands in for the network. ``recording``: exits were learnt from the first five minutes of a street
+by ``sluice learn``, and both runs see the rest.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
 how far the results had come. ``node_s`` is the time that frames spent in the node, and ``recognition_share`` what part

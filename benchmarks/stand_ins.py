@@ -2,9 +2,9 @@
 
 Two generated streets of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a
 tracker and a recogniser: the one that ships, one of 7 ms a look and one of 21 ms. Each is shown to three processes at
-once, as ``sluice run`` analyses it: the network alone (no exits, no stand-in), everything at its default
-(``variants: false``), and with ``variants: auto``. ``recording``: the last two have learnt from the first five minutes
-before, by ``sluice learn``, which compares variants too; the rest of the street is shown.
+once, as ``sluice run`` analyses it: the network alone (no exits, no stand-in), with exits alone (``variants: false``),
+and everything at its default. ``recording``: the last two have learnt from the first five minutes before, by ``sluice
+learn``, which compares variants too; the rest of the street is shown.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
 how far the results had come. ``answered`` is the share of the looks that a stand-in or exits made; words are compared
@@ -30,11 +30,11 @@ from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from benchmarks.run_parts.watched import Asked, Watched, learn, together
 from benchmarks.tracking_parts.recordings import models
 
-ALONE, DEFAULT, AUTO = "network alone", "exits", "exits and stand-ins"
+ALONE, EXITS_ALONE, EVERYTHING = "network alone", "exits", "everything"
 MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     ALONE: ({"variants": False}, {"specialize": False, "caches": False}),
-    DEFAULT: ({"variants": False}, {}),
-    AUTO: ({"variants": "auto"}, {}),
+    EXITS_ALONE: ({"variants": False}, {}),
+    EVERYTHING: ({}, {}),
 }
 """Keys of the query, and of the node that recognises."""
 SHIPPED, ACCURACY, QUICK_S = "vehicle-type", 0.9, 60.0
@@ -91,7 +91,7 @@ def _rows(setting: Setting) -> Iterator[harness.Row]:
         case, learns = setting.case, setting.begins_with == LEARNT
         shown = case.part(LEARNT_S, STREET_S) if learns else case
         asked = {mode: _asked(setting, shown, mode, Path(scratch) / mode, directories) for mode in MODES}
-        for mode in (DEFAULT, AUTO) if learns else ():
+        for mode in (EXITS_ALONE, EVERYTHING) if learns else ():
             learn(_asked(setting, case.part(0, LEARNT_S), mode, asked[mode].folder, directories))
         runs = together(asked)
         for mode in MODES:
@@ -142,7 +142,7 @@ def draw(rows: Sequence[harness.Row], figure: Any) -> None:
     names = list(dict.fromkeys(", ".join(str(row[key]) for key in keys) for row in shown))
     figure.set_size_inches(9, 1.5 + 0.35 * len(names))
     ax = figure.subplots()
-    for mode, colour in ((DEFAULT, "tab:gray"), (AUTO, "tab:blue")):
+    for mode, colour in ((EXITS_ALONE, "tab:gray"), (EVERYTHING, "tab:blue")):
         mine = [row for row in shown if row["mode"] == mode]
         places = [names.index(", ".join(str(row[key]) for key in keys)) for row in mine]
         ax.plot([row["cpu_ratio"] for row in mine], places, "o", color=colour, label=mode)

@@ -38,7 +38,9 @@ class Setting:
 
     def asked(self, case: Case, folder: Path, **node: Any) -> Asked:
         """A process about a case; ``node``: further keys of the node that recognises."""
-        query = case.query(self.recogniser, {"answer": self.answer, **node}, {"accuracy": self.accuracy})
+        query = case.query(
+            self.recogniser, {"answer": self.answer, **node}, {"accuracy": self.accuracy, "variants": False}
+        )
         directories = [ready(MIDDLE, DEAR)]
         if case.detector == NANO:
             if not (folder.parent / "models").exists():

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from benchmarks.exits_video_parts.cases import FPS
 from benchmarks.exits_video_parts.rows import HALVED_S
 from benchmarks.run_parts.watched import Watched
-from benchmarks.stand_ins import ALONE, AUTO, DEFAULT, compared_rows, draw, headline, settings
+from benchmarks.stand_ins import ALONE, EVERYTHING, EXITS_ALONE, compared_rows, draw, headline, settings
 
 FRAMES = round(HALVED_S * FPS)
 TOLD = {"case": "street", "recogniser": "r", "answer": "track", "begins_with": "nothing"}
@@ -30,7 +30,7 @@ def run(frames: int, stands_in_from: int, cpu_s: float) -> Watched:
 
 def test_what_stood_in_is_counted_and_compared_in_each_half() -> None:
     alone = run(FRAMES, FRAMES, 100.0)
-    rows = list(compared_rows({**TOLD, "mode": AUTO}, run(FRAMES, FRAMES // 2, 80.0), alone))
+    rows = list(compared_rows({**TOLD, "mode": EVERYTHING}, run(FRAMES, FRAMES // 2, 80.0), alone))
     whole, first, second = rows
     assert [row["part"] for row in rows] == ["whole", "first half", "second half"]
     assert [row["cpu_ratio"] for row in rows] == [0.8, 0.8, 0.8]
@@ -42,9 +42,11 @@ def test_what_stood_in_is_counted_and_compared_in_each_half() -> None:
 
 def test_the_headline_leaves_out_the_network_alone_and_short_runs_are_told_as_a_whole() -> None:
     alone = run(10, 10, 8.0)
-    rows = [row for mode in (ALONE, DEFAULT, AUTO) for row in compared_rows({**TOLD, "mode": mode}, alone, alone)]
+    rows = [
+        row for mode in (ALONE, EXITS_ALONE, EVERYTHING) for row in compared_rows({**TOLD, "mode": mode}, alone, alone)
+    ]
     assert [row["part"] for row in rows] == ["whole"] * 3
-    assert list(headline(rows)) == [f"street, r, track, nothing, {mode}" for mode in (DEFAULT, AUTO)]
+    assert list(headline(rows)) == [f"street, r, track, nothing, {mode}" for mode in (EXITS_ALONE, EVERYTHING)]
     assert json.dumps(headline(rows))
     draw(rows, Figure())
 
