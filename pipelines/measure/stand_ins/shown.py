@@ -6,6 +6,7 @@ Bounded by a ``Room`` for each network; they are dropped once its contest was he
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,8 +39,10 @@ class ShownItems:
         """Processor seconds of its looks at frames, with exits or without."""
         self.item_s: float | None = None
         """Processor seconds of one item of late."""
-        self.items: list[NDArray[Any]] = []
-        """One each of some batches, drawn from all that there were; all of one shape."""
+        self._kept: list[NDArray[Any]] = []
+        """One each of some batches, drawn from all that there were."""
+        self._largest = 1
+        """Bytes of the largest of them."""
         self._rng, self._room, self._batches, self._keeps = rng, room, 0, True
 
     def ran(self, batch: NDArray[Any], item_s: float | None) -> None:
@@ -49,25 +52,29 @@ class ShownItems:
             self._draw(batch)
 
     @property
+    def items(self) -> Sequence[NDArray[Any]]:
+        """Those that are kept of the commonest shape: an input may follow the camera's."""
+        shapes = Counter(each.shape for each in self._kept)
+        return [each for each in self._kept if each.shape == shapes.most_common(1)[0][0]]
+
+    @property
     def is_shown(self) -> bool:
         """Whether enough items are kept for a contest."""
         return len(self.items) >= LEAST_ITEMS
 
     def forget(self) -> None:
         """Keep no more items."""
-        self.items, self._keeps = [], False
+        self._kept, self._keeps = [], False
 
     def _draw(self, batch: NDArray[Any]) -> None:
-        if self.items and self.items[0].shape != batch.shape[1:]:
-            return  # another shape of pictures
         self._batches += 1
         small = batch.dtype if batch.dtype.itemsize <= 2 else np.dtype(np.float16)
-        room = min(self._room.items, self._room.nbytes // (batch[0].size * small.itemsize))
-        place = self._rng.randrange(self._batches)
-        if len(self.items) < room:
-            self.items.append(batch[self._rng.randrange(len(batch))].astype(small))
-        elif place < room:
-            self.items[place] = batch[self._rng.randrange(len(batch))].astype(small)
+        self._largest = max(self._largest, batch[0].size * small.itemsize)
+        room = min(self._room.items, self._room.nbytes // self._largest)
+        del self._kept[room:]
+        place = len(self._kept) if len(self._kept) < room else self._rng.randrange(self._batches)
+        if place < room:
+            self._kept[place : place + 1] = [batch[self._rng.randrange(len(batch))].astype(small)]
 
 
 class Watched(InferenceAround):

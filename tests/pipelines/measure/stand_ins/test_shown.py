@@ -67,11 +67,17 @@ def test_large_pictures_are_bounded_by_their_bytes(monkeypatch: object) -> None:
     assert not huge.is_shown
 
 
-def test_pictures_of_another_shape_are_left_out() -> None:
+def test_pictures_of_the_commonest_shape_are_compared_whatever_came_first() -> None:
     use = ShownItems(random.Random(1))
-    use.ran(batch(1), None)
     use.ran(batch(1, size=8), None)
-    assert [item.shape for item in use.items] == [(3, 4, 4)]
+    for _ in range(5):
+        use.ran(batch(1), None)
+    assert [item.shape for item in use.items] == [(3, 4, 4)] * 5
+    for _ in range(20):
+        use.ran(batch(1, size=1024), None)
+    kept = use._kept
+    assert len(kept) == shown.ROOM.nbytes // (3 * 1024 * 1024 * 2)
+    assert sum(item.nbytes for item in kept) <= shown.ROOM.nbytes
 
 
 def test_bytes_stay_bytes_and_nothing_is_kept_after_the_contest() -> None:
