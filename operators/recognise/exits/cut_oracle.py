@@ -29,8 +29,8 @@ OPENING_S, BYTE_S = 0.3, 18e-9
 """First guess of the processor time of cutting a network and loading it once more: at least, and for each byte."""
 LEAST_LOOK_S = 0.002
 """Processor seconds of a look: in a faster network cuts and lookups take what exits save."""
-CUT_SHARE = 0.04
-"""Share of a look that cuts and taps take, until it is known."""
+CUT_SHARE, MOST_CUT_SHARE = 0.04, 0.12
+"""Share of a look that cuts and taps take, at least and at most: the looks that tell it are of different moments."""
 
 
 class LookSeconds(NamedTuple):
@@ -112,7 +112,7 @@ class CutOracle:
     @property
     def trial_s(self) -> float:
         """Processor seconds that a look costs which goes through the cuts though it leaves nowhere."""
-        return CUT_SHARE * self.whole_s
+        return min(max(self.look_s - self.whole_s, CUT_SHARE * self.whole_s), MOST_CUT_SHARE * self.whole_s)
 
     def beyond_s(self, answered: int, ended: int) -> float:
         """Seconds of looks through the cuts beyond those that the oracle alone takes for what ran on."""

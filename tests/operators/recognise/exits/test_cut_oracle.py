@@ -11,7 +11,7 @@ import pytest
 
 from cache_adapt.learned.specs import ExitCut
 from learning.budget import FIRST_S, Budget, unlimited
-from operators.recognise.exits.cut_oracle import LEAST_LOOK_S, OPENING_S, CutOracle
+from operators.recognise.exits.cut_oracle import CUT_SHARE, LEAST_LOOK_S, MOST_CUT_SHARE, OPENING_S, CutOracle
 from operators.testing import FakeEngine, card_of, scores
 from serving.engines.exits import RowPolicy
 from serving.errors import ModelError, OutOfService
@@ -130,6 +130,17 @@ async def test_a_look_costs_what_looks_through_the_cut_network_have_cost_of_late
     assert place.cut.look_s == place.cut.whole_s
     place.engine.costs_s[CUT] = 0.004
     assert (place.cut.look_s, place.cut.whole_s) == (pytest.approx(0.0045), pytest.approx(0.0105))
+
+
+@pytest.mark.parametrize(
+    ("through_s", "share"), [(0.004, CUT_SHARE), (0.0101, CUT_SHARE), (0.0105, 0.0005 / 0.0105), (0.03, MOST_CUT_SHARE)]
+)
+async def test_what_a_cut_costs_is_measured_within_bounds(through_s: float, share: float) -> None:
+    place = Place()
+    assert place.cut.trial_s == pytest.approx(CUT_SHARE * 0.0105)
+    await place.cut.open()
+    place.engine.costs_s[CUT] = through_s
+    assert place.cut.trial_s == pytest.approx(share * 0.0105)
 
 
 async def test_without_exits_all_looks_run_on() -> None:
