@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Protocol
 
 import msgspec
@@ -71,6 +72,8 @@ def serve(answer: Callable[[bytes], bytes]) -> None:
     """Answer jobs until the other side closes the pipe or has ended; where ``answer`` raises, the child ends."""
     parent = ParentProcess(LARGEST_BYTES)
     give_way()
+    with suppress(OSError):  # where memory runs out, this process goes and not the one that analyses streams
+        Path("/proc/self/oom_score_adj").write_text("1000")
     while True:
         parent.send(answer(parent.receive()))
 

@@ -30,7 +30,6 @@ with silent():
 
 CALIBRATION_ITEMS = 128
 """More did not bring the shipped networks nearer to their references."""
-CALIBRATION_BATCH = 8
 OPSET = 13
 """The first with a scale per channel."""
 
@@ -65,11 +64,11 @@ def quantised(name: str, model: onnx.ModelProto, items: Array) -> onnx.ModelProt
 
 
 class _Reader(CalibrationDataReader):  # type: ignore[misc]
-    """Hands the items out in batches, one by one where the graph takes no more."""
+    """Hands the items out one by one, unless the graph wants more: all that a run computes is in memory at once."""
 
     def __init__(self, graph_input: onnx.ValueInfoProto, items: Array) -> None:
         fixed = graph_input.type.tensor_type.shape.dim[0].dim_value
-        step = fixed or CALIBRATION_BATCH
+        step = fixed or 1
         self._batches = iter([items[start : start + step] for start in range(0, len(items), step)])
         self._name = graph_input.name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -32,6 +33,7 @@ async def test_the_child_starts_with_the_first_job_and_stays(runner: JobRunner) 
 
 async def test_the_child_gives_way(runner: JobRunner) -> None:
     assert await runner.run(b"niceness") == str(NICENESS).encode()
+    assert Path(f"/proc/{runner.pid}/oom_score_adj").read_text() == "1000\n", "it goes first where memory runs out"
 
 
 async def test_each_job_gets_its_own_answer(runner: JobRunner) -> None:
