@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget
@@ -118,7 +118,7 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
     engine = engine_of(wanted, watching, setting.local, setting.fleet)
     stand_ins = StandIns(wanted, artefacts_dir(), engine, setting.clock)
     async with _audits(wanted, setting, shortcuts, stand_ins) as audits, AsyncExitStack() as afterwards:
-        more = {"audits": audits, "clock": setting.clock, "observer": setting.observers}
+        more = dict[str, Any](audits=audits, clock=setting.clock, observer=setting.observers)
         more |= {"stand_ins": stand_ins.by_node, "proven": stand_ins.proven}
         environment = Environment.of(wanted, stand_ins.engine, **more)
         await engine.start()
