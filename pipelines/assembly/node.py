@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from operators.base import Operator, make_ready
@@ -39,8 +39,13 @@ def track_settings(spec: TrackNode) -> TrackSettings:
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
 
 
+def tracker_names(specs: Iterable[NodeSpec]) -> list[str]:
+    """Those of a query's trackers; the place of one among them is part of its tracks' ids."""
+    return sorted(spec.name for spec in specs if isinstance(spec, TrackNode))
+
+
 def _track(spec: TrackNode, environment: Environment) -> Operator:
-    trackers = [name for name, each in environment.nodes.items() if isinstance(each.spec, TrackNode)] or [spec.name]
+    trackers = tracker_names(each.spec for each in environment.nodes.values()) or [spec.name]
     return Track(track_settings(spec), trackers.index(spec.name), len(trackers))
 
 

@@ -13,7 +13,7 @@ from operators.base import Operator, make_ready, shared_part
 from operators.detect.zoned import Zoned
 from operators.observer import Observers
 from operators.wire.schema import FrameId, NodePlan
-from pipelines.assembly.node import node
+from pipelines.assembly.node import node, tracker_names
 from pipelines.assembly.parts import Household, Parts, Setting, executing, frame_room, housed
 from pipelines.assembly.registry import ShortcutNode
 from pipelines.environment import backend
@@ -22,7 +22,7 @@ from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.dag import CompiledQuery, DagNode, depends
 from pipelines.query.filters import ZONE, leaves
 from pipelines.query.models.remote_models import named_backends
-from pipelines.query.nodes import DetectNode, NetworkNode, RecogniseNode, is_planned
+from pipelines.query.nodes import DetectNode, NetworkNode, RecogniseNode, TrackNode, is_planned
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import ANYWHERE, placed
@@ -245,6 +245,8 @@ def _said(node: DagNode, query: Query) -> Iterator[tuple[str, Any]]:
         isinstance(spec, DetectNode) and (spec.when == "needed" or is_planned(spec))
     ):
         yield "audits", [query.accuracy, query.learning.model_dump(mode="json"), query.takes_exits]
+    if isinstance(spec, TrackNode):
+        yield "trackers", tracker_names(query.nodes)
     if isinstance(spec, RecogniseNode):
         yield "pictures", sorted(query.pictures)
 

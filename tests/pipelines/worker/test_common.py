@@ -44,6 +44,17 @@ async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_name
         assert not common.networks.is_loaded("vehicle-type")
 
 
+async def test_a_tracker_is_not_shared_with_a_query_that_has_another_one_beside_it() -> None:
+    """Its ids would be those of the other."""
+    other = [{**DETECT, "name": "detect-2"}, {**TRACK, "name": "track-2", "input": "detect-2"}]
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK)
+        second = await opened(common, "b", DETECT, TRACK, *other)
+        third = await opened(common, "c", *other, DETECT, TRACK)
+        assert len(set(map(id, first.nodes)) & set(map(id, second.nodes))) == 1
+        assert set(map(id, second.nodes)) == set(map(id, third.nodes))
+
+
 async def test_who_trains_for_a_node_does_so_as_long_as_anybody_uses_it() -> None:
     """Also where the query that it was built for is changed, or withdrawn, and another one goes on with it."""
     linked: list[str] = []
