@@ -78,7 +78,8 @@ class InferenceCall:
     def _read(self, answer: pb.ModelInferResponse, server: ServerChannel) -> list[Array]:
         if self.model.identity is not None:
             self._heed(answer, server)
-        return self.model.in_order(read_outputs(answer, self.limits, None), len(self.batch))
+        wanted = {name for name, _ in self.model.outputs}  # some servers send all that they have
+        return self.model.in_order(read_outputs(answer, self.limits, None, wanted), len(self.batch))
 
     def _heed(self, answer: pb.ModelInferResponse, server: ServerChannel) -> None:
         """Take in what our backend says beside the outputs; raises AnotherNetwork where another one has answered."""

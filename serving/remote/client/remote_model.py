@@ -17,7 +17,7 @@ from serving.common.untrusted import printable
 from serving.errors import Malformed, ModelError
 from serving.remote.protocol.inference_pb2 import ModelMetadataResponse
 from serving.remote.protocol.parameters import WireLimits, checked_name
-from serving.remote.protocol.tensors import dtype_of
+from serving.remote.protocol.tensors import DTYPES, dtype_of
 from serving.remote.protocol.wire_card import wire_card
 
 DESCRIBING = {"version", "tier", "file", "sha256", "licence", "source", "description", "accuracy", "views", "joules"}
@@ -103,7 +103,8 @@ def read_tensors(said: ModelMetadataResponse, limits: WireLimits) -> Tensors:
     if not 0 < len(said.outputs) <= limits.tensors:
         raise Malformed(f"{len(said.outputs)} outputs, where 1 to {limits.tensors} are allowed")
     (name, spec), *_ = _tensors(said.inputs, limits)
-    outputs = _tensors(said.outputs, limits)
+    spoken = [each for each in said.outputs if each.datatype in DTYPES]  # beside them there may be texts
+    outputs = _tensors(spoken or said.outputs[:1], limits)
     if len({each for each, _ in outputs}) != len(outputs):
         raise Malformed("two outputs have one name")
     return Tensors(name, spec, tuple(outputs))

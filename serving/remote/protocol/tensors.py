@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -49,9 +49,14 @@ def read_inputs(request: ModelInferRequest, limits: WireLimits, shared: SharedRe
     return _read(request.inputs, request.raw_input_contents, limits, shared)
 
 
-def read_outputs(response: ModelInferResponse, limits: WireLimits, shared: SharedReader | None) -> dict[str, Array]:
-    """The arrays of an answer by name; Malformed where anything is not as it should be. Some cannot be written to."""
-    return _read(response.outputs, response.raw_output_contents, limits, shared)
+def read_outputs(
+    response: ModelInferResponse, limits: WireLimits, shared: SharedReader | None, wanted: Container[str] | None = None
+) -> dict[str, Array]:
+    """The arrays of an answer by name; Malformed where anything is not as it should be. Some cannot be written to.
+
+    ``wanted``: the names of those that are read; None: all.
+    """
+    return _read(response.outputs, response.raw_output_contents, limits, shared, wanted)
 
 
 def _describe(tensor: Described, name: str, array: Array, place: SharedPlace | None) -> None:
@@ -62,7 +67,11 @@ def _describe(tensor: Described, name: str, array: Array, place: SharedPlace | N
 
 
 def _read(
-    tensors: Sequence[Described], raws: Sequence[bytes], limits: WireLimits, shared: SharedReader | None
+    tensors: Sequence[Described],
+    raws: Sequence[bytes],
+    limits: WireLimits,
+    shared: SharedReader | None,
+    wanted: Container[str] | None = None,
 ) -> dict[str, Array]:
     if len(tensors) > limits.tensors:
         raise Malformed(f"{len(tensors)} tensors are more than the {limits.tensors} that are allowed")
@@ -70,6 +79,9 @@ def _read(
     left, size_bytes = iter(raws), 0
     for tensor in tensors:
         what = f"tensor {checked_name(tensor.name, 'the name of a tensor', limits)!r}"
+        if wanted is not None and tensor.name not in wanted:
+            next(left, None)
+            continue
         if tensor.name in found:
             raise Malformed(f"{what} comes twice")
         dtype, shape = dtype_of(tensor.datatype, what), _shape(tensor, what, limits)

@@ -66,6 +66,25 @@ async def test_a_server_of_others_takes_what_the_card_says(catalogue: Catalogue,
         assert (card.input.width, card.input.height) == (4, 4)
 
 
+async def test_outputs_that_the_card_does_not_name_are_passed_over(tmp_path: Path, connected: Connected) -> None:
+    network = means_of_others()
+    network.outputs = [("words", "BYTES", [-1, 1]), *network.outputs]
+    run, server = network.run, V2Server({"means": network})
+    network.run = lambda batch: [np.zeros((len(batch), 1), np.float32), *run(batch)]
+
+    def words(answer: pb.ModelInferResponse) -> None:
+        answer.outputs[0].datatype = "BYTES"
+        answer.raw_output_contents[0] = b"\x03\x00\x00\x00red" * 2
+
+    server.spoil = words
+    known = mean_model(tmp_path / "named", outputs=["means"])
+    async with serving(server), connected(server, known=known) as client:
+        await client.load("means")
+        batch = np.moveaxis(PICTURES.astype(np.float32), -1, 1)
+        (answer,) = await client.infer("means", batch, SOON)
+        np.testing.assert_allclose(answer, MEANS, rtol=1e-6)
+
+
 async def test_a_card_that_is_not_here_comes_from_our_backend(
     catalogue: Catalogue, connected: Connected, tmp_path: Path
 ) -> None:
@@ -84,6 +103,7 @@ async def test_a_card_that_is_not_here_comes_from_our_backend(
         ({"input": ("images", "UINT8", [-1, 3, 4, 4])}, "its input images is uint8"),
         ({"outputs": [("means", "FP32", [-1, 1000])]}, "scores 1000 classes, its card lists 3"),
         ({"outputs": []}, "0 outputs, where 1 to 16 are allowed"),
+        ({"outputs": [("words", "BYTES", [-1, 1])]}, "the type 'BYTES' is not one of"),
         ({"outputs": [("means", "FP32", [-7])]}, "its shape makes no sense"),
         ({"outputs": [("a", "FP32", [-1, 3]), ("a", "FP32", [-1, 3])]}, "two outputs have one name"),
         ({"outputs": [("m\x1b[2J", "FP32", [-1, 3])]}, "printable characters"),
