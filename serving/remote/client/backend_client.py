@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -63,7 +64,7 @@ class BackendClient:
         self._room = CallRoom(address.name, address.in_flight)
         self._models: dict[str, RemoteModel] = {}
         self._times: dict[str, CallTimes] = {}
-        self._loading: dict[str, asyncio.Lock] = {}
+        self._opening: dict[str, asyncio.Task[None]] = {}
         self._rectangles = Rectangles(self.card, self._load_shape)
 
     async def start(self) -> None:
@@ -71,6 +72,8 @@ class BackendClient:
         await self._servers.start()
 
     async def close(self) -> None:
+        for opening in self._opening.values():
+            opening.cancel()
         await self._servers.close()
 
     @property
@@ -100,20 +103,32 @@ class BackendClient:
         return wire_card(own)
 
     async def load(self, served: str) -> None:
-        """Have a network described and run once; ModelError where it cannot be used, BackendDown where none answers."""
-        async with self._loading.setdefault(served, asyncio.Lock()):
-            if served in self._models:
-                return
+        """Have a network described and run once; ModelError where it cannot be used, BackendDown where none answers.
 
-            async def described(server: ServerChannel, left_s: float) -> RemoteModel:
-                server.refused.add(served)
-                model = await self._descriptions.of(served, server, left_s)
-                server.refused.discard(served)
-                return model
+        That goes on where a caller gives up.
+        """
+        if served in self._models:
+            return
+        if served not in self._opening:
+            opening = self._opening[served] = asyncio.create_task(self._open(served))
+            opening.add_done_callback(partial(self._opened, served))
+        await asyncio.shield(self._opening[served])
 
-            model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
-            await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
-            self._models[served] = model
+    def _opened(self, served: str, opening: asyncio.Task[None]) -> None:
+        del self._opening[served]
+        if not opening.cancelled():
+            opening.exception()  # which nobody may wait for
+
+    async def _open(self, served: str) -> None:
+        async def described(server: ServerChannel, left_s: float) -> RemoteModel:
+            server.refused.add(served)
+            model = await self._descriptions.of(served, server, left_s)
+            server.refused.discard(served)
+            return model
+
+        model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
+        await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)
+        self._models[served] = model
 
     async def fitted(self, served: str, width: int, height: int, detail: int | None) -> ModelCard:
         """See ``Inference``; servers of others take pictures of one shape."""
@@ -130,7 +145,10 @@ class BackendClient:
         if served not in self._models:
             assumed = self.card(served)
             try:
-                await self.load(served)
+                async with asyncio.timeout(self._longest_s(urgency, self.address.timeout_s)):
+                    await self.load(served)
+            except TimeoutError:
+                raise BackendDown(f"{self.address} has not said in time what {served} is") from None
             except BackendDown:
                 raise
             except ModelError as error:  # it was down, and has come back with something else
@@ -159,11 +177,9 @@ class BackendClient:
         self._time(served).measured(tail_s)
 
     async def _call(self, model: RemoteModel, batch: Array, urgency: Urgency, longest_s: float) -> list[Array]:
-        within_s = longest_s
-        if urgency.droppable:
-            within_s = min(within_s, urgency.deadline - self._clock.monotonic_s())
-            if within_s <= 0:
-                raise TooLate(f"{self.address} could not answer in time")
+        within_s = self._longest_s(urgency, longest_s)
+        if within_s <= 0:
+            raise TooLate(f"{self.address} could not answer in time")
         began_s = self._clock.monotonic_s()
         least = self._tools.least_scores.get(model.served)
         async with self._room.one(urgency, within_s):
@@ -175,6 +191,10 @@ class BackendClient:
 
             left_s = within_s - (self._clock.monotonic_s() - began_s)
             return await self._calls.make(model.served, attempt, left_s, urgency.droppable)
+
+    def _longest_s(self, urgency: Urgency, longest_s: float) -> float:
+        left_s = urgency.deadline - self._clock.monotonic_s()
+        return min(longest_s, left_s) if urgency.droppable else longest_s
 
     async def _verified(self, model: RemoteModel, server: ServerChannel, left_s: float) -> RemoteModel:
         """The network as the server has it, which may have taken the place of the one that it had."""

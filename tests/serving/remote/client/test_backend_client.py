@@ -66,6 +66,32 @@ async def test_a_server_of_others_takes_what_the_card_says(catalogue: Catalogue,
         assert (card.input.width, card.input.height) == (4, 4)
 
 
+class SlowToDescribe(V2Server):
+    """Is ready, and says what a network is once it may."""
+
+    descriptions = 0
+    may_describe = asyncio.Event()
+
+    async def _metadata(self, question: pb.ModelMetadataRequest, context: Any) -> pb.ModelMetadataResponse:
+        self.descriptions += 1
+        await self.may_describe.wait()
+        return await super()._metadata(question, context)
+
+
+async def test_requests_wait_no_longer_than_calls_for_a_server_to_say_what_it_has(connected: Connected) -> None:
+    server = SlowToDescribe({"means": means_of_others()})
+    batch = np.moveaxis(PICTURES.astype(np.float32), -1, 1)
+    async with serving(server), connected(server, timeout_s=0.2) as client:
+        asked = [client.infer("means", batch, SOON) for _ in range(5)]
+        for error in await asyncio.gather(*asked, return_exceptions=True):
+            assert isinstance(error, BackendDown)
+            assert "has not said in time what means is" in str(error)
+        server.may_describe.set()
+        await client.load("means")
+        np.testing.assert_allclose((await client.infer("means", batch, SOON))[0], MEANS, rtol=1e-6)
+        assert server.descriptions == 2, "once to know it, once to verify the server"
+
+
 async def test_outputs_that_the_card_does_not_name_are_passed_over(tmp_path: Path, connected: Connected) -> None:
     network = means_of_others()
     network.outputs = [("words", "BYTES", [-1, 1]), *network.outputs]
