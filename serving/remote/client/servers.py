@@ -47,7 +47,10 @@ async def _targets(url: str) -> Mapping[str, str]:
     if place.scheme == "unix":
         return {f"unix:{place.path}": ""}
     host, port = place.hostname or "", place.port or 0
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise OSError(f"{host} is no name of a machine") from None
     return dict.fromkeys(sorted({_target(family, each[0], port) for family, *_, each in found}), f"{host}:{port}")
 
 

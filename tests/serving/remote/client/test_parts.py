@@ -100,3 +100,5 @@ async def test_a_name_has_addresses(tmp_path: Path) -> None:
     assert await targets(one, unknown, other) == ["ipv4:127.0.0.1:8001", "ipv6:[::1]:8001"]
     with pytest.raises(OSError, match=r"resolution|known"):
         await targets(unknown)
+    with pytest.raises(OSError, match=r"gpu..1 is no name of a machine"):
+        await targets("grpc://gpu..1:8001")
