@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import ceil
 
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.common.tensors import Array
-from serving.errors import OutOfService, SluiceError
+from serving.errors import BackendDown, OutOfService, SluiceError
 from serving.graphs.surgery.sizes import Size
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ STEPS = (32, 64, 128)
 """Sides are multiples of the largest stride, which a graph does not say: most networks have the first one."""
 MOST_SHAPES = 8
 """Shapes of a network beside its own: cameras that change their size do not fill the memory."""
+TRIED_AFTER = 300
+"""Pictures that are shown in a network's own shape before another one is asked for again of a backend that is down."""
 WORTH = 0.9
 """A shape with more than this share of the pixels of the network's own input spares too little."""
 
@@ -68,6 +71,8 @@ class Rectangles:
         """By model and whether a shape is larger than its own, where it did not take the first: what is left to try."""
         self._latest: dict[str, str] = {}
         """By model: the name of the network that it ran as last."""
+        self._rests: Counter[str] = Counter()
+        """By model: pictures for which no shape is asked for."""
         self._one_at_a_time = asyncio.Lock()
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
@@ -85,6 +90,9 @@ class Rectangles:
                     break
                 if (found := self._had(own, known, wanted)) is not None:
                     return found if found is not own or detail is None else await self.fitted(model, width, height)
+                if self._rests[model] > 0:
+                    self._rests[model] -= 1
+                    return own
                 async with self._one_at_a_time:
                     if wanted not in known and steps == self._steps.get((model, larger), STEPS):
                         await self._open(model, wanted)
@@ -132,7 +140,10 @@ class Rectangles:
             await self._load(name)
         except SluiceError as error:
             del self._names[name]
-            self._refused(model, size, error)
+            if isinstance(error, BackendDown):  # which says nothing of the shape
+                self._rests[model] = TRIED_AFTER
+            else:
+                self._refused(model, size, error)
             return
         shaped = own.input.model_copy(update={"width": size.width, "height": size.height})
         known[size] = own.model_copy(update={"input": shaped})

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from operators.testing import card_of
 from serving.catalogue.cards import ImageInput, ModelCard
-from serving.errors import ModelError, OutOfService, SluiceError
+from serving.errors import BackendDown, ModelError, OutOfService, SluiceError
 from serving.graphs.surgery.sizes import Size
-from serving.loading.rectangles import MOST_SHAPES, WORTH, Rectangles, nearest, rectangle
+from serving.loading.rectangles import MOST_SHAPES, TRIED_AFTER, WORTH, Rectangles, nearest, rectangle
 from serving.preprocess import place
 
 SQUARE = ImageInput(width=416, height=416, resize="letterbox")
@@ -159,6 +159,15 @@ async def test_larger_steps_are_tried() -> None:
     assert await loads.size(1000, 450) == (640, 320)
     assert await loads.size(1000, 400) == (640, 256)
     assert loads.asked == ["net+640x256", "net+640x288", "net+640x320"]
+
+
+async def test_a_backend_that_was_down_is_asked_for_the_shape_again() -> None:
+    loads = Loads(BackendDown("backend gpu: it has too much to do"), fits=1000)
+    for _ in range(TRIED_AFTER):
+        assert await loads.size(1280, 720) == (416, 416)
+    assert loads.asked == ["net+416x256"]
+    loads.refused = None
+    assert await loads.size(1280, 720) == (416, 256)
 
 
 async def test_a_network_that_did_not_return_is_not_tried_again() -> None:
