@@ -22,7 +22,12 @@ def detect(spec: DetectNode, environment: Environment) -> Operator:
     looks = spec.model_copy(update={"max_objects": MOST_OBJECTS}) if masked else spec
     audits = environment.audits
     found = detector(looks, environment.engine) if audits is None else _audited(looks, environment, audits)
-    found = Masked(found, environment.masks, spec.max_objects) if masked else found
+    return located(found, environment, spec.max_objects if masked else None)
+
+
+def located(found: Operator, environment: Environment, masked: int | None) -> Operator:
+    """An operator that finds objects, with the query's masks and zones; ``masked``: at most so many; None: no masks."""
+    found = found if masked is None else Masked(found, environment.masks, masked)
     return Zoned(found, environment.zones) if environment.zones else found
 
 

@@ -10,7 +10,8 @@ from operators.recognise.own import OwnRecogniser
 from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track
 from operators.track.tracker import TrackSettings
-from pipelines.assembly.detect import detect
+from operators.wire.bounds import MOST_OBJECTS
+from pipelines.assembly.detect import detect, located
 from pipelines.assembly.environment import Environment
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
@@ -58,7 +59,9 @@ def _recognise(spec: RecogniseNode, environment: Environment) -> Operator:
 
 def _own(spec: OwnNode, environment: Environment) -> Operator:
     operator: Operator = spec.make(f"node {spec.name}", name=spec.name)
-    return WholeFrame(spec.name, operator) if takes_frame(spec) and isinstance(operator, OwnRecogniser) else operator
+    if isinstance(operator, OwnRecogniser):
+        return WholeFrame(spec.name, operator) if takes_frame(spec) else operator
+    return located(operator, environment, MOST_OBJECTS if environment.masks and takes_frame(spec) else None)
 
 
 BUILDERS: Mapping[str, Builder] = {

@@ -22,7 +22,7 @@ from pipelines.measure.process_meter import ProcessMeter
 from pipelines.query.dag import CompiledQuery, DagNode, depends
 from pipelines.query.filters import ZONE, leaves
 from pipelines.query.models.remote_models import named_backends
-from pipelines.query.nodes import DetectNode, NetworkNode, RecogniseNode, TrackNode, is_planned
+from pipelines.query.nodes import DetectNode, NetworkNode, OwnNode, RecogniseNode, TrackNode, is_planned
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import ANYWHERE, placed
@@ -162,7 +162,7 @@ def _borrowed(each: DagNode, common: CommonNode, query: OpenQuery) -> Operator:
     for name, shortcut in common.shortcuts.items():
         query.house.shortcuts.nodes[name] = BorrowedNode(shortcut)
     zones = query.house.environment.zones
-    return Zoned(common.operator, zones) if zones and isinstance(each.spec, DetectNode) else common.operator
+    return Zoned(common.operator, zones) if zones and isinstance(each.spec, DetectNode | OwnNode) else common.operator
 
 
 def _networks(query: OpenQuery) -> set[str]:

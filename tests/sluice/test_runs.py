@@ -274,6 +274,18 @@ def test_operators_of_the_programs_own_are_nodes_like_others(tmp_path: Path) -> 
     ] * 2
 
 
+def test_zones_and_masks_are_for_what_an_operator_of_the_programs_own_finds(tmp_path: Path) -> None:
+    left, right = ([[x, 0], [x + 0.5, 0], [x + 0.5, 1], [x, 1]] for x in (0, 0.5))
+    nodes = [{"name": "halves", "task": "halves"}, {"name": "size", "task": "big", "input": "halves[zone == left]"}]
+    own: Any = {"name": "own", "slo_ms": 5000, "operators": {"halves": Halves, "big": Big}, "nodes": nodes}
+    zones = [{"name": "left", "polygon": left}, {"name": "right", "polygon": right}]
+    (result,) = sluice.run(sluice.Query(**own, zones=zones), clip(tmp_path), limit=1)
+    found = [(each.zones, each.answer("size")) for each in result.objects]
+    assert found == [(["left"], "big"), (["right"], None)]
+    (result,) = sluice.run(sluice.Query(**own, zones=zones, masks=[{"ignore": left}]), clip(tmp_path), limit=1)
+    assert [each.zones for each in result.objects] == [["right"]]
+
+
 class InPixels(sluice.Operator):
     """Says where it finds something as a program does that knows no shares."""
 
