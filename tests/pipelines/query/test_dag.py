@@ -180,6 +180,13 @@ def test_only_networks_that_look_at_whole_frames_can_skip_some() -> None:
     compile_dag(query(DETECT | {"model": "yolox-nano", "when": "needed"}, TRACK))
 
 
+def test_what_moves_is_looked_for_in_all_of_the_frame() -> None:
+    parts = {"name": "parts", "task": "detect", "model": "motion", "input": "detect"}
+    said = "nodes[1].input: motion looks at all of the frame: remove it, or name another detector"
+    assert problems(DETECT, parts) == [said]
+    compile_dag(query(DETECT, parts | {"input": "frame"}))
+
+
 def test_only_one_network_that_looks_at_whole_frames_is_shown_more_of_them() -> None:
     plates = {"name": "plates", "task": "detect", "model": "yolox-nano", "input": "detect", "detail": 544}
     only = "only for networks that look at whole frames: remove it"
