@@ -53,6 +53,7 @@ def motion_settings(spec: DetectNode) -> MotionSettings:
         max_area=motion.max_area,
         absorb_s=motion.absorb_s,
         warmup_s=motion.warmup_s,
+        min_fill=MotionSettings().min_fill if spec.min_confidence is None else spec.min_confidence,
         max_objects=spec.max_objects,
     )
 

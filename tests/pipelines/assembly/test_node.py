@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from operators.detect.motion import MotionSettings
 from operators.testing import CALL, make_frame, make_region
 from operators.track.operator import Track
+from pipelines.assembly.detect import motion_settings
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import BUILDERS, node
 from pipelines.query.dag import compile_dag
-from pipelines.query.nodes import NODE_TYPES, TrackNode
+from pipelines.query.nodes import NODE_TYPES, DetectNode, TrackNode
 from pipelines.query.query_file import Query
 
 
@@ -37,3 +39,9 @@ async def test_no_two_trackers_of_a_query_give_one_id() -> None:
         given += [each.track_id for each in regions]
     assert None not in given
     assert len(set(given)) == len(given) == 12
+
+
+def test_motion_leaves_out_what_is_less_sure_than_its_node_wants() -> None:
+    spec = {"name": "m", "task": "detect", "model": "motion"}
+    assert motion_settings(DetectNode.model_validate(spec)) == MotionSettings(max_objects=50)
+    assert motion_settings(DetectNode.model_validate(spec | {"min_confidence": 0.6})).min_fill == 0.6

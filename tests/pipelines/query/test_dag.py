@@ -144,7 +144,7 @@ def test_a_filter_selects_by_label_confidence_area_and_answers() -> None:
             ],
         ),
         (
-            [DETECT | {"input": "type"}, TRACK, TYPE],
+            [DETECT | {"input": "type", "model": "yolox-nano"}, TRACK, TYPE],
             ["nodes[0].input: goes in a circle: detect → track → type → detect; one of them needs another input"],
         ),
     ],
