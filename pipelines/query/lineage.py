@@ -120,7 +120,8 @@ def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]
 def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
     """Detectors that must see every frame, or all of it."""
     if isinstance(spec, DetectNode) and spec.model[0] == MOTION and not takes_frame(spec):
-        yield Problem(("nodes", index, "input"), "motion looks at all of the frame: remove it, or name another detector")
+        remedy = "remove it, or name another detector"
+        yield Problem(("nodes", index, "input"), f"motion looks at all of the frame: {remedy}")
     if not isinstance(spec, DetectNode) or spec.when == "always":
         return
     if spec.model[0] == MOTION:
