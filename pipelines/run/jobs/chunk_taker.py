@@ -48,9 +48,9 @@ class ChunkTaker(ConsumerRebalanceListener):  # type: ignore[misc]
         """Read until this is cancelled, whatever becomes of the broker."""
         await for_ever(self._read, f"taking chunks from topic {self._topic}")
 
-    async def next(self, partition: int | None) -> Lease:
-        """Wait for a chunk, of this partition if it has one; it is in work until ``free``."""
-        while (lease := self._pending.first(partition)) is None:
+    async def next(self, partition: int | None, last: int | None = None) -> Lease:
+        """Wait for a chunk, by the order of ``Pending.first``; it is in work until ``free``."""
+        while (lease := self._pending.first(partition, last)) is None:
             self._news.clear()  # before others have their turn: what they read meanwhile is news
             await self._acknowledge()
             await self._news.wait()

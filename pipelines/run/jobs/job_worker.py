@@ -61,11 +61,11 @@ class JobWorker:
 
     async def run(self) -> None:
         """Take chunks and do them; whatever goes wrong is logged, and costs the live queries nothing."""
-        partition = None
+        partition = waits = None
         async with meanwhile(self._taker.run()), meanwhile(self._load.run()):
             while True:
-                lease = await self._taker.next(partition)
-                partition = lease.partition
+                lease = await self._taker.next(partition, waits)
+                partition, waits = lease.partition, None
                 try:
                     await self._do(lease)
                 except SluiceError as error:
@@ -73,6 +73,7 @@ class JobWorker:
                         await self._refuse(lease, str(error))
                     else:
                         log.warning("job %s waits: %s", lease.job, error)
+                        waits = partition  # other jobs may not have to
                         await asyncio.sleep(AGAIN_S)
                 except Exception:
                     log.exception("job %s: chunk %d of %s failed", lease.job, lease.chunk.number, lease.chunk.source)

@@ -56,9 +56,12 @@ class Pending:
         here = waiting is not None and len(waiting) > 0 and waiting[0].offset == lease.offset
         return here and lease.offset > self._ended.get((lease.partition, lease.job), -1)
 
-    def first(self, partition: int | None = None) -> Lease | None:
-        """The chunk that is next, of this partition if it has one: its recording may go on."""
-        order = sorted(self._waiting, key=lambda each: (each != partition, each))
+    def first(self, partition: int | None = None, last: int | None = None) -> Lease | None:
+        """The chunk that is next, of this partition if it has one: its recording may go on.
+
+        ``last``: a partition whose turn comes after all others.
+        """
+        order = sorted(self._waiting, key=lambda each: (each == last, each != partition, each))
         return next((found for each in order if (found := self._head(each)) is not None), None)
 
     def following(self, lease: Lease) -> Lease | None:

@@ -137,6 +137,7 @@ def test_the_partition_whose_recording_goes_on_comes_first_and_what_moves_away_i
     assert lease is not None
     assert lease.partition == 7
     assert waiting.first(3) == waiting.first(0)
+    assert waiting.first(0, last=0) == waiting.first(7)
     waiting.clear()
     assert not waiting.full
     assert not waiting.wanted(lease)

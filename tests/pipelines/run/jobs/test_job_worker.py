@@ -33,12 +33,13 @@ class OneChunk:
         self.put_down = asyncio.Event()
         self.acknowledged = asyncio.Event()
         self.tries = 0
+        self.last: int | None = None
 
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def next(self, partition: int | None) -> Lease:
-        self.tries += 1
+    async def next(self, partition: int | None, last: int | None) -> Lease:
+        self.tries, self.last = self.tries + 1, last
         return self.lease
 
     async def done(self, lease: Lease) -> None:
@@ -71,6 +72,7 @@ async def test_where_results_cannot_be_written_a_chunk_waits(
     taker = OneChunk("street.mp4", archive)
     await worked(taker, results, lambda: taker.tries > 2)
     assert not taker.acknowledged.is_set()
+    assert taker.last == taker.lease.partition, "jobs of other partitions come before it"
     assert "job night waits: cannot write results to " in caplog.text
 
 
