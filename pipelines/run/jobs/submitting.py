@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from pipelines.query.query_file import StreamSpec
 from pipelines.run.jobs.chunks import cut, relative
 from pipelines.run.jobs.job_report import JobStanding
 from pipelines.settings import BrokerSettings
+from serving.common.redaction import redact
 from serving.errors import BadInput, Malformed, SourceError, Unavailable
 
 QUIET_MS = 5000
@@ -75,7 +77,7 @@ def submit(at: JobsAt, job: NewJob) -> Submitted:
         raise BadInput(f"more than {MOST_CHUNKS} recordings: make several jobs of them")
     lengths, unreadable = _lengths(job.streams)
     orders = [order for each in job.streams if each.id in lengths for order in _orders(job, each, lengths)]
-    with _Sending(at) as send:
+    with _told(at), _Sending(at) as send:
         for order in orders:
             assert order.chunk is not None
             send(order, f"{order.job}/{order.chunk.stream}", None)
@@ -86,15 +88,14 @@ def cancel(at: JobsAt, name: str) -> None:
     """Have workers leave all chunks of a job that were submitted until now; results stay."""
     _check_name(name)
     order = JobOrder(job=name, at=datetime.now(UTC))
-    with _Sending(at) as send:
+    with _told(at), _Sending(at) as send:
         for partition in send.partitions:
             send(order, name, partition)
 
 
 def standing(at: JobsAt, name: str) -> JobStanding:
     """How far a job is; raises BadInput where nobody has heard of it, or Unavailable."""
-    reader = consumer(at.settings, at.patience_s, group=at.group)
-    try:
+    with _told(at), closing(consumer(at.settings, at.patience_s, group=at.group)) as reader:
         places = [TopicPartition(at.topic, each) for each in sorted(reader.partitions_for_topic(at.topic) or ())]
         reader.assign(places)
         reader.seek_to_beginning()
@@ -103,11 +104,19 @@ def standing(at: JobsAt, name: str) -> JobStanding:
         for partition, offset, order in _read(reader, places):
             if order.job == name:
                 found.see(order, partition, offset < done[partition])
-    finally:
-        reader.close()
     if not found.known:
         raise BadInput(f"topic {at.topic} knows no job {name}")
     return found
+
+
+@contextmanager
+def _told(at: JobsAt) -> Iterator[None]:
+    """Have what the client raises said as one of our errors."""
+    try:
+        yield
+    except KafkaError as error:
+        why = redact(str(error) or type(error).__name__)
+        raise Unavailable(f"{at.settings.url} does not do its part for topic {at.topic}: {why}: try again") from None
 
 
 def _lengths(streams: Sequence[StreamSpec]) -> tuple[dict[str, float | None], dict[str, str]]:
@@ -165,7 +174,7 @@ class _Sending:
             client.close()
         self._producer = frames_producer(at.settings, at.patience_s)
         self._sent: list[Any] = []
-        self.partitions = sorted(self._producer.partitions_for(at.topic))
+        self.partitions = sorted(self._producer.partitions_for(at.topic) or ())
 
     def __call__(self, order: JobOrder, key: str, partition: int | None) -> None:
         self._sent.append(self._producer.send(self._at.topic, to_json(order), key.encode(), partition=partition))
@@ -178,8 +187,6 @@ class _Sending:
             if kind is None:
                 for each in self._sent:
                     each.get(self._at.patience_s)
-        except KafkaError as error:
-            raise Unavailable(f"{self._at.settings.url} does not store the job: {type(error).__name__}") from None
         finally:
             self._producer.close(timeout=1)
 
