@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -166,6 +167,7 @@ class OwnSinkSpec(Extension, SinkSpec):
     """A sink that is a class of the user's."""
 
     group = "sluice.sinks"
+    methods: ClassVar[Mapping[str, str]] = {"deliver": "async def", "run": "async def", "restore": "def"}
     to: str
 
 

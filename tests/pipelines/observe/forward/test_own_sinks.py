@@ -56,6 +56,21 @@ def test_its_keys_are_checked(package: Path, tmp_path: Path, sink: str, told: st
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ("class Lines(sluice.Sink)", "class Lines", "async def run(self, …)"),
+        ("async def deliver", "def deliver", "async def deliver(self, …)"),
+    ],
+)
+def test_a_class_that_is_no_sink_is_refused(package: Path, tmp_path: Path, was: str, now: str, told: str) -> None:
+    file = package / "sluice_lines.py"
+    file.write_text(file.read_text().replace(was, now))
+    with pytest.raises(BadInput) as caught:
+        load_sinks(written(tmp_path, "{name: own, to: lines, path: x}"))
+    assert told in str(caught.value)
+
+
 def test_a_file_with_sinks_of_ours_alone_imports_no_other_package(package: Path, tmp_path: Path) -> None:
     open_sinks(load_sinks(written(tmp_path, f"{HOOK}}}")), tmp_path)
     assert "sluice_lines" not in sys.modules
