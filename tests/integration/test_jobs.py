@@ -110,7 +110,8 @@ def test_a_job_may_be_ended_and_what_came_before_it_is_heard_of(yard: Yard) -> N
     write_clip(yard.archive / "cam0.mp4", FRAMES)
     yard.job("night.jsonl")
     assert "night: 0 of 3 chunks (0 %)" in yard.submit("--status", "night")
-    assert "night: cancelled; 0 chunks were done" in yard.submit("--cancel", "night")
+    yard.submit("--cancel", "nihgt", status=2)
+    assert "night: cancelled; results that are there stay" in yard.submit("--cancel", "night")
     yard.submit("--status", "day", status=2)
     assert "3 chunks of 1 recordings" in yard.job("day.parquet")
     with yard.worker() as worker:

@@ -115,8 +115,8 @@ class JobStanding:
         """Take the next message about the job on a partition."""
         self.known = True
         self.cancelled = order.chunk is None
-        if order.chunk is None:  # what was submitted before it and is not done is not wanted any more
-            self._chunks = {key: each for key, each in self._chunks.items() if key[0] != partition or each}
+        if order.chunk is None:  # workers acknowledge what was submitted before it, whether it was done or not
+            self._chunks = {key: each for key, each in self._chunks.items() if key[0] != partition}
             return
         self.submitted_at = min(self.submitted_at or order.at, order.at)
         self._chunks[partition, order.chunk.stream, order.chunk.number] = done
@@ -125,7 +125,7 @@ class JobStanding:
         """One line for people."""
         done, whole = sum(self._chunks.values()), len(self._chunks)
         if self.cancelled:
-            return f"{self.name}: cancelled; {done} chunks were done"
+            return f"{self.name}: cancelled; results that are there stay"
         if done == whole or not done or self.submitted_at is None:
             left = ", done" if done == whole else ""
         else:

@@ -85,8 +85,9 @@ def submit(at: JobsAt, job: NewJob) -> Submitted:
 
 
 def cancel(at: JobsAt, name: str) -> None:
-    """Have workers leave all chunks of a job that were submitted until now; results stay."""
+    """Have workers leave all chunks of a job that were submitted until now; BadInput where nobody has heard of it."""
     _check_name(name)
+    standing(at, name)
     order = JobOrder(job=name, at=datetime.now(UTC))
     with _told(at), _Sending(at) as send:
         for partition in send.partitions:

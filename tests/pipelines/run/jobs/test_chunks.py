@@ -220,9 +220,14 @@ def test_a_job_says_how_far_it_is_and_how_long_it_will_take() -> None:
         standing.see(order(number), 0, done=number == 1)
     assert standing.text(now) == "night: 1 of 4 chunks (25 %), about 30:00 left"
     standing.see(ended(), 0, done=False)
-    assert standing.text(now) == "night: cancelled; 1 chunks were done"
-    standing.see(order(2), 0, done=True)
-    assert standing.text(now) == "night: 2 of 2 chunks (100 %), done"
+    assert standing.text(now) == "night: cancelled; results that are there stay"
+    again = JobStanding("night")
+    for number in range(1, 5):
+        again.see(order(number), 0, done=True)  # workers have passed over those that they were to leave
+    again.see(ended(), 0, done=True)
+    again.see(order(2), 0, done=True)
+    again.see(order(3), 0, done=False)
+    assert again.text(now) == "night: 1 of 2 chunks (50 %), about 10:00 left"
 
 
 def test_empty_messages_are_not_read_ahead_without_end() -> None:
