@@ -168,7 +168,8 @@ def _executor(way: str) -> Executor:
     recogniser = Classifier(engine, Roles.of(["large", "small"], engine.card), "type")
     networks = ChainNetworks(recogniser, UnitCosts(engine), [VariantShortcut(recogniser, "small")])
     chain = Chain("type", networks, ChainTerms(Rule(0.9)))
-    chain.restore("cam", NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json())
+    served = {"variant small": AuditState(phase="probation")}
+    chain.restore("cam", NodeSnapshot(oracle=recogniser.roles.identity, audits=served).to_json())
     planner: Planner = FirstListed()
     if way == PLANNED:
         table = Table(tuple(Option.of(model, None, TABLES[model]) for model in ("large", "small")))

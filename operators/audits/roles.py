@@ -21,6 +21,8 @@ class Roles:
     """The models that are not the oracle under some name."""
     stand_ins: frozenset[str] = frozenset()
     """Those of them that the query does not list: they are opened only where somebody finds that worth its cost."""
+    identity: str = ""
+    """The oracle's: what was found out of others beside it holds for no other."""
 
     @property
     def at_once(self) -> list[str]:
@@ -41,7 +43,7 @@ class Roles:
         oracle = _oracle(listed, card)
         models = (*listed, *([] if oracle in listed else [oracle]), *stand_ins)
         shortcuts = frozenset(each for each in models if not _is_same(each, oracle))
-        return cls(models, oracle, shortcuts, frozenset(stand_ins))
+        return cls(models, oracle, shortcuts, frozenset(stand_ins), card(oracle).identity)
 
 
 def is_whole(model: str) -> bool:

@@ -16,16 +16,18 @@ log = logging.getLogger(__name__)
 
 S = TypeVar("S")
 
-VERSION = 4
-"""Audits of earlier versions compared looks of different moments."""
+VERSION = 5
+"""Audits of earlier versions do not say what they compared."""
 
 
 class NodeSnapshot(msgspec.Struct, kw_only=True):
     """The snapshot of a node; parts that the node does not have stay empty."""
 
     version: int = VERSION
+    oracle: str
+    """The identity of the network that shortcuts were compared with."""
     audits: dict[str, AuditState] = {}
-    """The audits, by kind of shortcut."""
+    """The audits, by shortcut."""
     exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """The stream's own exits, as the node's operator keeps them."""
     tally: SpecializationTally | None = None
@@ -35,9 +37,13 @@ class NodeSnapshot(msgspec.Struct, kw_only=True):
         return msgspec.json.encode(self)
 
 
-def from_json(data: bytes, where: str) -> NodeSnapshot | None:
-    """Decode what ``to_json`` wrote; see ``versioned``."""
-    return versioned(data, NodeSnapshot, VERSION, where)
+def from_json(data: bytes, where: str, oracle: str) -> NodeSnapshot | None:
+    """Decode what ``to_json`` wrote beside this oracle; see ``versioned``."""
+    found = versioned(data, NodeSnapshot, VERSION, where)
+    if found is None or found.oracle == oracle:
+        return found
+    log.warning("%s: the snapshot is of another network; the stream begins anew", where)
+    return None
 
 
 class _Versioned(msgspec.Struct):

@@ -164,22 +164,31 @@ class Chain:
         specialised = self._networks.specialised
         own = None if specialised is None else specialised.snapshot(stream)
         exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET if own is None else msgspec.Raw(own)
-        return NodeSnapshot(audits=known.audits.states(), exits=exits, tally=known.tally).to_json()
+        oracle = self._recogniser.roles.identity
+        return NodeSnapshot(oracle=oracle, audits=known.audits.states(), exits=exits, tally=known.tally).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
-        found = from_json(data, self._where(stream))
+        found = from_json(data, self._where(stream), self._recogniser.roles.identity)
         if found is None:
             return
-        known = self._streams.renew(stream)
-        known.audits.restore({key: state for key, state in found.audits.items() if key in self._shortcuts})
+        known, states = self._streams.renew(stream), found.audits
         if known.tally is not None and found.tally is not None:
             known.tally = found.tally
-        if self._networks.specialised is not None and isinstance(found.exits, msgspec.Raw):
-            try:
-                self._networks.specialised.restore(stream, bytes(found.exits))
-            except Malformed as error:
-                log.warning("%s: the snapshot of its exits is damaged, they begin anew: %s", self._where(stream), error)
+        if self._networks.specialised is not None and not self._restore_exits(stream, found):
+            states.pop(self._networks.specialised.key, None)
+        known.audits.restore({key: state for key, state in states.items() if key in self._shortcuts})
+
+    def _restore_exits(self, stream: str, found: NodeSnapshot) -> bool:
+        """Restore a stream's own exits; whether they are those that their audit was of."""
+        if self._networks.specialised is None or not isinstance(found.exits, msgspec.Raw):
+            return False
+        try:
+            self._networks.specialised.restore(stream, bytes(found.exits))
+        except Malformed as error:
+            log.warning("%s: its exits begin anew, their snapshot cannot be used: %s", self._where(stream), error)
+            return False
+        return True
 
     def _conclude(self, stream: NodeStream, answers: Sequence[ObjectAnswer]) -> None:
         """Tell the audits and WEG what was found out of objects."""

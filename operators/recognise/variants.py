@@ -29,7 +29,7 @@ class VariantShortcut:
     @property
     def key(self) -> str:
         """Every network of a node has an audit of its own."""
-        return self.kind if len(self._recogniser.roles.listed_shortcuts) == 1 else f"{self.kind} {self.model}"
+        return f"{self.kind} {self.model}"
 
     def proves_itself(self, call: Call) -> bool:
         """Whether the decision names it, or would if it had proven itself."""

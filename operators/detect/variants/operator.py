@@ -30,8 +30,8 @@ class DetectVariants:
     def __init__(self, node: str, detector: Operator, roles: Roles, terms: VariantTerms) -> None:
         self.node = node
         self._detector, self._oracle, self._terms = detector, roles.oracle, terms
-        several = len(roles.listed_shortcuts) > 1
-        self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
+        self._identity = roles.identity
+        self._keys = {model: f"{KIND} {model}" for model in roles.listed_shortcuts}
         self._streams = Streams(self._fresh)
         self._looks = FrameLooks(detector)
         self._audits = VariantAudits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
@@ -82,10 +82,12 @@ class DetectVariants:
 
     def snapshot(self, stream: str) -> bytes | None:
         known = self._streams.here(stream)
-        return None if known is None else NodeSnapshot(audits=known.audits.states()).to_json()
+        if known is None:
+            return None
+        return NodeSnapshot(oracle=self._identity, audits=known.audits.states()).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
-        found = from_json(data, self._where(stream))
+        found = from_json(data, self._where(stream), self._identity)
         if found is not None:
             audits = self._streams.renew(stream).audits
             audits.restore({key: found.audits[key] for key in self._keys.values() if key in found.audits})

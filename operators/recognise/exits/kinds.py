@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
+from zlib import crc32
 
 import msgspec
 
@@ -154,7 +155,7 @@ class SpecialisedExits:
 
 
 class SharedExits:
-    """All streams of a node share their exits: an ``ExitKind``."""
+    """All streams of a node share their exits: an ``ExitKind``. Their number tells them from those of other workers."""
 
     kind: ShortcutKind = "cached"
     key = "cached"
@@ -208,7 +209,7 @@ class SharedExits:
             return False
         if not tuned.is_better(found, self.used):
             return False
-        self.used = tuned.used(found, 1 if self.used is None else self.used.number + 1)
+        self.used = tuned.used(found, crc32(repr(found.thresholds).encode(), crc32(tuned.data)))
         for each in self._streams.values():
             each.left = False
         return True

@@ -198,11 +198,11 @@ class SpecialisedStream:
     def restore(self, state: SpecialisedState) -> None:
         """Go on from a state; exits that are damaged or belong to another network are asked for anew.
 
-        Raises Malformed where it tells of words that there are not.
+        Raises Malformed where it is of another network, or tells of words that there are not.
         """
         subject = self._subject
         if state.labels != subject.labels or state.identity != subject.network_identity:
-            return
+            raise Malformed("it is of other words, or of another network")
         if not state.knows_only(len(self.words)):
             raise Malformed("it tells of words that the network does not say")
         self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state

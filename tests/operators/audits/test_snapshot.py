@@ -12,11 +12,12 @@ from specialization.tally import SpecializationTally
 
 def test_what_was_known_is_read_again() -> None:
     made = NodeSnapshot(
+        oracle="big",
         audits={"variant": AuditState(by_oracle=3)},
         exits=msgspec.Raw(b'{"version":1}'),
         tally=SpecializationTally(heads=7),
     )
-    found = from_json(made.to_json(), "here")
+    found = from_json(made.to_json(), "here", "big")
     assert found is not None
     assert found.version == VERSION
     assert found.audits["variant"].by_oracle == 3
@@ -27,7 +28,8 @@ def test_what_was_known_is_read_again() -> None:
 
 
 def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:
-    found = from_json(b'{"version":4,"audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}', "here")
+    data = b'{"version":5,"oracle":"big","audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}'
+    found = from_json(data, "here", "big")
     assert found is not None
     assert (set(found.audits), found.exits) == ({"guessed"}, msgspec.UNSET)
 
@@ -38,17 +40,18 @@ def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:
         (b'{"audits":{"variant":{"phase":"trusted","by_shortcut":7}},"cascade":{"weg":{}}}', 1),
         (b'{"version":2,"audits":{"variant":{"recent":{"elder":{"weight":7.5}}}}}', 2),
         (b'{"version":3,"audits":{"variant":{}},"self_agreement":{},"shortcuts":{"cached":[1]}}', 3),
-        (b'{"version":5,"audits":7}', 5),
+        (b'{"version":4,"audits":{"variant":{}}}', 4),
+        (b'{"version":6,"audits":7}', 6),
     ],
 )
 def test_another_version_is_refused_with_a_line(data: bytes, version: int, caplog: pytest.LogCaptureFixture) -> None:
-    assert from_json(data, "stream cam, node type") is None
+    assert from_json(data, "stream cam, node type", "big") is None
     line = f"stream cam, node type: the snapshot has version {version}, this worker reads {VERSION}"
     assert caplog.messages == [f"{line}; the stream begins anew"]
 
 
-@pytest.mark.parametrize("data", [b"", b"7", b'{"version":4,"audits":{"variant":{"rest":-1}}}'])
+@pytest.mark.parametrize("data", [b"", b"7", b'{"version":5,"oracle":"big","audits":{"variant":{"rest":-1}}}'])
 def test_damaged_data_is_refused_with_a_line(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    assert from_json(data, "stream cam, node type") is None
+    assert from_json(data, "stream cam, node type", "big") is None
     (line,) = caplog.messages
     assert line.startswith("stream cam, node type: the snapshot is damaged, the stream begins anew: ")

@@ -31,7 +31,8 @@ from tests.turns import turns
 
 ALL = Rule(0.9, probation_rate=1.0)
 """Audits every answer: sure of a shortcut that is always right after 48 of them."""
-IN_SERVICE = NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json()
+BIG = card_of("big").identity
+IN_SERVICE = NodeSnapshot(oracle=BIG, audits={"variant small": AuditState(phase="probation")}).to_json()
 
 
 def colours(*says: str) -> np.ndarray:
@@ -177,7 +178,7 @@ async def test_a_switch_off_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING):
         await scene.life(20)
     (line,) = [record.message for record in caplog.records]
-    told = "stream cam, node type: the oracle answers: variant agrees too seldom: in 0.000 to 0."
+    told = "stream cam, node type: the oracle answers: variant small agrees too seldom: in 0.000 to 0."
     assert line.startswith(told)
 
 
@@ -330,6 +331,18 @@ async def test_what_is_known_of_a_shortcut_moves_to_another_worker() -> None:
     await other.frame(100)
     assert other.plan().phase == "trusted"
     assert other.plan().answers == scene.plan().answers + 1
+
+
+async def test_audits_of_other_networks_are_not_gone_on_with(caplog: pytest.LogCaptureFixture) -> None:
+    served = AuditState(phase="trusted", by_shortcut=9)
+    other = Scene(in_service=())
+    other.node.restore("cam", NodeSnapshot(oracle=BIG, audits={"variant middle": served}).to_json())
+    (region,) = await other.frame(0)
+    assert region.attributes[0].provenance == "oracle", "another worker's variant is another one"
+    other.node.restore("cam", NodeSnapshot(oracle="ab" * 32, audits={"variant small": served}).to_json())
+    (region,) = await other.frame(1)
+    assert region.attributes[0].provenance == "oracle", "it was compared with another oracle"
+    assert caplog.messages == ["stream cam, node type: the snapshot is of another network; the stream begins anew"]
 
 
 async def test_a_damaged_snapshot_of_a_shortcut_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:

@@ -49,7 +49,7 @@ class Scene:
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), variants)
         self.node = Chain("type", networks, ChainTerms(Rule(0.9, probation_rate=1.0)), objects)
         audits = {f"variant {model}": state(phase) for model, phase in phases.items()}
-        self.node.restore("cam", NodeSnapshot(audits=audits).to_json())
+        self.node.restore("cam", NodeSnapshot(oracle=recogniser.roles.identity, audits=audits).to_json())
         self.call = Call(Decision(None), Urgency(0.0))
 
     def _answering(self, name: str) -> Any:

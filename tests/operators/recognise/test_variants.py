@@ -29,7 +29,7 @@ class Node:
 
 
 def test_every_network_has_an_audit_of_its_own() -> None:
-    assert VariantShortcut(Node("big", "small").recogniser, "small").key == "variant"
+    assert VariantShortcut(Node("big", "small").recogniser, "small").key == "variant small"
     three = Node("big", "middle", "small").recogniser
     assert [VariantShortcut(three, model).key for model in ("middle", "small")] == ["variant middle", "variant small"]
 

@@ -99,7 +99,8 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
     await engine.start()
     try:
         detector = node(compile_dag(query).nodes[0].spec, Environment(engine, audits))
-        trusted = NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json()
+        audits = {f"variant {gone}": AuditState(phase="probation")}
+        trusted = NodeSnapshot(oracle=entry.card.identity, audits=audits).to_json()
         shortcuts.nodes["detect"].restore("park", trusted)
         answered = list[str | None]()
         for seq in range(4):

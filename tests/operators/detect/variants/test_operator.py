@@ -58,10 +58,10 @@ class Scene:
         rule = Rule(0.9, probation_rate=1.0)
         self.budget = budget or unlimited()
         terms = VariantTerms(rule, 0.5, UnitCosts(self.engine), self.budget, self.changed.append, self.heard)
-        self.node = DetectVariants("find", self.finder, Roles.of(NAMES, cards.__getitem__), terms)
+        self.node = DetectVariants("find", self.finder, roles := Roles.of(NAMES, cards.__getitem__), terms)
         audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
         if audits:
-            self.node.restore("cam", NodeSnapshot(audits=audits).to_json())
+            self.node.restore("cam", NodeSnapshot(oracle=roles.identity, audits=audits).to_json())
         self.answer = NodeAnswer()
 
     @property

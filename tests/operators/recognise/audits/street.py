@@ -72,7 +72,8 @@ class Street:
         terms = ChainTerms(rule or Rule(0.9), budget or unlimited(), Listeners(observer=self.heard))
         self.node = Chain("type", networks, terms, Objects(recogniser) if per_track else None)
         if known:
-            self.node.restore("cam", NodeSnapshot(audits={"variant": known}).to_json())
+            audits = {"variant small": known}
+            self.node.restore("cam", NodeSnapshot(oracle=recogniser.roles.identity, audits=audits).to_json())
         self.seq = 0
 
     def _say(self, model: str, words: dict[int, str], batch: np.ndarray) -> np.ndarray:

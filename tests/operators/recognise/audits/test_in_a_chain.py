@@ -170,7 +170,7 @@ async def test_objects_are_drawn_by_who_they_are_whatever_is_said_of_them() -> N
 async def test_an_object_that_was_not_drawn_is_never_compared_whatever_is_drawn_later() -> None:
     street = Street(Rule(0.9, probation_rate=0.0), known=served())
     await street.frame([7])
-    street.node._streams.known()["cam"].audits.of("variant").rule = EVERY
+    street.node._streams.known()["cam"].audits.of("variant small").rule = EVERY
     await street.pass_by(7, frames=100)
     assert street.asked("big", background=True) == 0
     await street.pass_by(8)
@@ -222,9 +222,9 @@ async def test_nothing_is_kept_of_the_tracks_of_a_stream_that_is_gone() -> None:
     for _ in range(6):
         await street.frame([7])
     known = street.node._streams.known()["cam"]
-    assert known.trials.has_answered(7, "variant")
+    assert known.trials.has_answered(7, "variant small")
     street.node.forget("cam")
-    assert not known.trials.has_answered(7, "variant")
+    assert not known.trials.has_answered(7, "variant small")
 
 
 async def test_what_is_under_way_when_a_stream_is_forgotten_is_finished() -> None:

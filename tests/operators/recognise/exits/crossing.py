@@ -137,7 +137,7 @@ class Crossing:
         (found,) = (each for each in self.node.plans(gone=True)[stream] if each.kind == kind)
         return found
 
-    def phase(self, kind: ShortcutKind = "specialised", stream: str = "cam") -> str:
+    def phase(self, kind: str = "specialised", stream: str = "cam") -> str:
         known = self.node._streams.known().get(stream)
         return "shadow" if known is None else known.audits.of(kind).phase
 

@@ -234,7 +234,7 @@ async def test_second_looks_of_a_variant_in_service_cross_within_the_same_budget
         await crossing.node.process(frame, regions, call("near"))
         crossing.node.published(frame.header.id)
         await turns()
-    assert crossing.phase("variant") == "trusted"
+    assert crossing.phase("variant near") == "trusted"
     assert 0 < crossing.crossings.crossed == crossing.far.crossed[True]
     crossing.audit_no_more()
     calls = crossing.calls

@@ -108,6 +108,7 @@ async def test_exits_for_other_weights_or_words_are_not_gone_on_with(change: dic
     assert other.special is not None
     assert other.special.of("cam").in_use is None
     assert other.special.of("cam").weg.state.numbers <= 1, "WEG begins anew"
+    assert other.phase() == "shadow", "its first exits have the number of those that had proven themselves"
 
 
 @pytest.mark.parametrize(
@@ -141,6 +142,20 @@ async def test_damaged_exits_are_made_anew_and_nothing_is_raised(change: dict[st
     assert set(await other.passing(COLOURS, 2)) <= {"oracle", "specialised"}
 
 
+async def test_the_audit_of_shared_exits_goes_on_only_where_the_same_exits_answer() -> None:
+    first = Crossing(("cached",))
+    await first.until(lambda: first.phase("cached") == "trusted", COLOURS)
+    data = first.node.snapshot("cam")
+    assert data is not None
+    same, others = Crossing(("cached",)), Crossing(("cached",), maker=Maker(first=100))
+    for other in (same, others):
+        await other.until(lambda: other.shared.used is not None, COLOURS)  # noqa: B023
+        other.node.restore("cam", data)
+        await other.passing(COLOURS, 1)
+    assert same.phase("cached") == "trusted"
+    assert others.phase("cached") == "shadow"
+
+
 async def hostile(classes: list[Any], number: int = 1) -> bytes:
     """A snapshot whose head is for these classes."""
     _, data = await served()
@@ -166,7 +181,7 @@ def test_bytes_of_any_kind_are_malformed_or_a_state(data: bytes) -> None:
         assert isinstance(decode(data, SpecialisedState), SpecialisedState)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff\x00", b'{"version": 4, "exits": []}', b"[" * 10_000])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff\x00", b'{"version": 5, "exits": []}', b"[" * 10_000])
 async def test_a_node_begins_anew_with_a_snapshot_that_is_none(data: bytes) -> None:
     other = await moved(data)
     assert await other.passing(COLOURS, 1) == {"oracle": 4}

@@ -49,7 +49,8 @@ class Camera:
         terms = ChainTerms(rule or Rule(0.9), listeners=Listeners(observer=self.heard))
         self.chain = Chain("scene", networks, terms, self.scenes)
         if served:
-            self.chain.restore("cam", NodeSnapshot(audits={"variant": served}).to_json())
+            audits = {"variant small": served}
+            self.chain.restore("cam", NodeSnapshot(oracle=recogniser.roles.identity, audits=audits).to_json())
         self.node = WholeFrame("scene", SceneLooks(self.chain, self.scenes))
         self.seq = 0
 
