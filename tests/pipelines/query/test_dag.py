@@ -187,6 +187,13 @@ def test_what_moves_is_looked_for_in_all_of_the_frame() -> None:
     compile_dag(query(DETECT, parts | {"input": "frame"}))
 
 
+def test_areas_of_movement_between_which_nothing_lies_are_refused() -> None:
+    said = ["nodes[0].motion: min_area is above max_area: nothing lies between"]
+    assert problems(DETECT | {"motion": {"min_area": 0.7}}) == said
+    assert problems(DETECT | {"motion": {"min_area": 0.2, "max_area": 0.1}}) == said
+    compile_dag(query(DETECT | {"motion": {"min_area": 0.1, "max_area": 0.1}}))
+
+
 def test_only_one_network_that_looks_at_whole_frames_is_shown_more_of_them() -> None:
     plates = {"name": "plates", "task": "detect", "model": "yolox-nano", "input": "detect", "detail": 544}
     only = "only for networks that look at whole frames: remove it"
