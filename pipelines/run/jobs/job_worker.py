@@ -82,20 +82,23 @@ class JobWorker:
                     self._taker.free()
 
     async def _do(self, lease: Lease) -> None:
-        """Raises BadInput where it cannot be done, PlaceClosed where it has to wait, SluiceError."""
+        """Raises BadInput where it cannot be done, PlaceClosed where it has to wait, SluiceError.
+
+        Folders may lie on another machine, which does not answer: live frames must not wait for them.
+        """
         chunk, folder = lease.chunk, self._places.results / lease.job
-        file = inside(self._places.archive, chunk.source)
+        file = await asyncio.to_thread(inside, self._places.archive, chunk.source)
         query = await asyncio.to_thread(job_query, chunk.query, chunk.stream, file, self._places.known)
         (spec,) = capture_specs(query.wanted.query, hwaccel=self._places.hwaccel)
         run = (await asyncio.to_thread(_identity, query, spec)).run
-        make_folder(folder, parents=True)
+        await asyncio.to_thread(make_folder, folder, parents=True)
         recording = JobRecording(replace(spec, background=True), run, bool(streams_ahead(query.wanted.query)))
         output = await asyncio.to_thread(open_output, folder / f"{chunk.stream}.{chunk.form}", False)
         with closing(output):
             position = output.positions.get(chunk.stream)
             if position is not None and position.run != run:
                 raise BadInput("its results are of another query or another recording: submit it under another name")
-            (folder / f"{chunk.stream}.error").unlink(missing_ok=True)
+            await asyncio.to_thread((folder / f"{chunk.stream}.error").unlink, missing_ok=True)
             begun_here = position is None or chunk.holds(position.media_time_s)
             if begun_here and await unfinished(recording, output):
                 await self._analyse(query, recording, output, lease)
@@ -125,10 +128,10 @@ class JobWorker:
         """Say in the job's folder why a recording has no results, or not all."""
         chunk = lease.chunk
         log.warning("job %s: %s is not analysed to its end: %s", lease.job, chunk.source, why)
+        file = self._places.results / lease.job / f"{chunk.stream}.error"
         try:
-            folder = self._places.results / lease.job
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{chunk.stream}.error").write_text(f"{chunk.source}: {why}\n", encoding="utf-8")
+            await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(file.write_text, f"{chunk.source}: {why}\n", encoding="utf-8")
         except OSError as error:
             log.warning("job %s: cannot write to its results: %s", lease.job, error)
         await self._taker.done(lease)

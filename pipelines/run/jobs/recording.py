@@ -53,7 +53,7 @@ async def analyse(
     Raises SourceError where the recording cannot be read, SluiceError where the output cannot be written.
     """
     stream = recording.spec.stream
-    past = output.tail(stream)
+    past = await asyncio.to_thread(output.tail, stream)
     same = SameTracks(past)
     try:
         passed = {each.media_time_s: each.seq for each in past}

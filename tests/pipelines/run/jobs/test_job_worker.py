@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from pipelines.run.jobs import job_worker
 from pipelines.run.jobs.job_worker import JobPlaces, JobWorker
 from pipelines.run.jobs.pending import Lease
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.errors import SourceError
 from serving.scheduling.device import DeviceStats
 
 CLIP = Path(__file__).parents[4] / "examples" / "street.mp4"
@@ -74,6 +76,28 @@ async def test_where_results_cannot_be_written_a_chunk_waits(
     assert not taker.acknowledged.is_set()
     assert taker.last == taker.lease.partition, "jobs of other partitions come before it"
     assert "job night waits: cannot write results to " in caplog.text
+
+
+async def test_live_frames_do_not_wait_for_an_archive_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+
+    def inside(folder: Path, source: str) -> Path:
+        assert answers.wait(10)
+        raise SourceError("it does not answer", "timeout")
+
+    monkeypatch.setattr(job_worker, "inside", inside)
+    taker = OneChunk("street.mp4", tmp_path)
+
+    def looked() -> bool:
+        """Said by the loop, which goes on meanwhile."""
+        if taker.tries:
+            answers.set()
+        return taker.acknowledged.is_set()
+
+    await worked(taker, tmp_path / "results", looked)
+    assert "it does not answer" in (tmp_path / "results" / "night" / "street.error").read_text()
 
 
 async def test_a_recording_that_is_not_there_is_refused_and_acknowledged(tmp_path: Path) -> None:
