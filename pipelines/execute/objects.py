@@ -53,13 +53,17 @@ class _NotedRegion(msgspec.Struct):
     """None: the region was there before, and stays where it is."""
 
 
+_NOTED = msgspec.json.Decoder(list[_NotedRegion])
+"""Made before there are threads that decode."""
+
+
 def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
     """Make of what an operator of the user's has noted what messages hold: of NumPy's numbers plain ones.
 
     ``made``: the regions that it returns. Raises ValueError or TypeError for the rest, as for boxes in pixels."""
     noted = [_noted(each, (each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max)) for each in made]
     noted += [_noted(each) for each in given]
-    found = msgspec.json.decode(msgspec.json.encode(noted, enc_hook=_scalar), type=list[_NotedRegion])
+    found = _NOTED.decode(msgspec.json.encode(noted, enc_hook=_scalar))
     for region, each in zip([*made, *given], found, strict=True):
         region.label, region.confidence, region.attributes = each.label, each.confidence, each.attributes
         region.track_id, region.parent_id = each.track_id, each.parent_id

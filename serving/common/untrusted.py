@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Hashable
-from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, cast, overload
 
@@ -93,6 +93,17 @@ def _reason(error: Exception) -> str:
     return printable(said, LONGEST_REASON)
 
 
-@cache
+_decoders: dict[Hashable, msgspec.json.Decoder[Any]] = {}
+_making = threading.Lock()
+
+
 def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
+    """One for each kind, made by one thread at a time.
+
+    Where two make decoders of a struct together, msgspec gives one of them a part of it, and the process dies by that.
+    """
+    if kind not in _decoders:
+        with _making:
+            if kind not in _decoders:
+                _decoders[kind] = msgspec.json.Decoder(kind)
+    return _decoders[kind]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -82,3 +84,35 @@ def test_a_reason_that_quotes_the_sender_is_made_printable() -> None:
 @pytest.mark.parametrize("wrapped", [bytes, bytearray, memoryview])
 def test_all_kinds_of_bytes_are_read(wrapped: Any) -> None:
     assert decode(wrapped(b'{"name":"abc"}'), Kind).name == "abc"
+
+
+TOGETHER = """
+import sys, threading, types
+import msgspec
+from serving.common.untrusted import decode
+
+sys.setswitchinterval(1e-6)
+said = "class S{0}(msgspec.Struct):\\n    a: 'int'\\n    b: 'list[S{1}]'\\n"
+for number in range(100):
+    module = types.ModuleType(f"kinds{number}")
+    module.msgspec = msgspec
+    sys.modules[module.__name__] = module
+    exec("".join(said.format(each, max(each - 1, 0)) for each in range(8)), module.__dict__)
+    barrier = threading.Barrier(4)
+
+    def work():
+        barrier.wait()
+        for each in (7, 6, 5):
+            decode(b'{"a": 1, "b": []}', getattr(module, f"S{each}"))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+"""
+
+
+def test_threads_may_decode_a_kind_for_the_first_time_together() -> None:
+    """In a process of its own: what goes wrong there ends it."""
+    assert subprocess.run([sys.executable, "-c", TOGETHER], check=False).returncode == 0
