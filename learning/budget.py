@@ -10,10 +10,12 @@ of which there are always more, give way to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Literal
 
 Expense = Literal["training", "audits", "opening", "samples"]
+Spent = MutableMapping[Expense, float]
+"""Seconds by what they were spent on."""
 
 SHARE = 0.05
 """The share where the query names none."""
@@ -24,7 +26,7 @@ SAVES_S = 20.0
 
 
 class Budget:
-    """One for a process; work asks before it begins and says afterwards what it has cost.
+    """Work asks before it begins and says afterwards what it has cost.
 
     >>> used_s = 19.0
     >>> budget = Budget(0.05, lambda: used_s)
@@ -40,25 +42,26 @@ class Budget:
     (True, 0.0)
     """
 
-    def __init__(self, share: float, used_s: Callable[[], float]) -> None:
+    def __init__(self, share: float, used_s: Callable[[], float], spent: Spent | None = None) -> None:
         """``share``: may be spent of what is used; 0: nothing ever.
 
         ``used_s``: processor seconds that the process has used so far, as ``time.process_time`` tells them.
+        ``spent``: of these, by all budgets of the process; None: it has one.
         """
         self.share, self._used_s = share, used_s
         self._elsewhere_s = 0.0
-        self._spent: dict[Expense, float] = {}
+        self._spent: Spent = {} if spent is None else spent
         self._reserved_s = 0.0
         self._saved_for_s, self._saved_at_s = 0.0, 0.0
         """Seconds that could not be set aside of late, and those that were used by then."""
 
     @classmethod
-    def beside(cls, share: float, used_s: Callable[[], float]) -> Budget:
+    def beside(cls, share: float, used_s: Callable[[], float], spent: Spent | None = None) -> Budget:
         """A budget of ``share`` of what all the rest of the process uses: the whole uses at most 1 + ``share`` of that.
 
         Let u be used, o by the rest, p spent: u ≤ o + p and p ≤ share / (1 + share) · u, so p ≤ share · o.
         """
-        return cls(share / (1 + share), used_s)
+        return cls(share / (1 + share), used_s, spent)
 
     @property
     def used_s(self) -> float:

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
-from learning.budget import Budget
+from learning.budget import Budget, Spent
 from operators.base import Operator
 from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
@@ -80,6 +80,8 @@ class Setting:
     """The lanes of its streams, where other queries share them."""
     meter: ProcessMeter | None = None
     """Counts what the networks run that other queries use too."""
+    spent: Spent = field(default_factory=dict)
+    """The cost of learning in this process, by all of its queries."""
     background: bool = False
     """Whether networks look at its frames only while no other frame waits for them."""
 
@@ -181,7 +183,7 @@ async def _audits(
     """None where the query has no node for them."""
     query, specs = wanted.query, [node.spec for node in wanted.dag.nodes]
     rule = setting.rule or Rule(query.accuracy)
-    budget = Budget.beside(query.learning.budget, time.process_time)
+    budget = Budget.beside(query.learning.budget, time.process_time, setting.spent)
     if query.takes_exits:
         async with learning(wanted.catalogue, budget, setting.elsewhere) as found:
             yield Audits(shortcuts, rule, found, budget)

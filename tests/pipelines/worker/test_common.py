@@ -44,6 +44,18 @@ async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_name
         assert not common.networks.is_loaded("vehicle-type")
 
 
+async def test_learning_of_all_queries_together_costs_a_process_the_share_that_one_may_spend() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        budgets = []
+        for name, node in (("a", TYPE), ("b", COLOUR)):
+            audits = (await opened(common, name, DETECT, TRACK, node)).house.environment.audits
+            assert audits is not None
+            budgets.append(audits.budget)
+        before_s = budgets[1].left_s
+        budgets[0].spend("training", 1000.0)
+        assert budgets[1].left_s < before_s - 900
+
+
 async def test_a_tracker_is_not_shared_with_a_query_that_has_another_one_beside_it() -> None:
     """Its ids would be those of the other."""
     other = [{**DETECT, "name": "detect-2"}, {**TRACK, "name": "track-2", "input": "detect-2"}]
