@@ -53,8 +53,7 @@ class Recogniser(ABC):
 
     async def named(self, model: str, place: str, output: Array) -> list[Attribute]:
         """Return a model's answers by the output of a place; ``unknown`` for a row that holds what is no number."""
-        rows = output.reshape(len(output), -1)
-        faulty = np.flatnonzero((np.isnan(rows) | np.isposinf(rows)).any(axis=1))
+        faulty = np.flatnonzero(no_numbers(output))
         if faulty.size:
             output = output.copy()
             output[faulty] = 0
@@ -205,3 +204,9 @@ class Recogniser(ABC):
     def _attribute_of(self, model: str, label: str, confidence: float) -> Attribute:
         provenance: Provenance = "variant" if model in self.roles.shortcuts else "oracle"
         return self.answer(label, confidence, provenance, answered_by(self._engine.card(model), model))
+
+
+def no_numbers(output: Array) -> NDArray[np.bool_]:
+    """N: whether the row of an output holds what is no number, or an endless one."""
+    rows = output.reshape(len(output), -1)
+    return np.asarray((np.isnan(rows) | np.isposinf(rows)).any(axis=1), np.bool_)

@@ -21,7 +21,7 @@ from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.exits.tapped import TappedLooks, joined
 from operators.recognise.objects.late_looks import NotLooked
-from operators.recognise.recogniser import Recogniser
+from operators.recognise.recogniser import Recogniser, no_numbers
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult, RowPolicy
@@ -254,18 +254,26 @@ class NodeExits:
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
     ) -> TappedLooks:
-        """As a sample, a look that exits would have answered is there for all that were not drawn."""
+        """As a sample, a look that exits would have answered is there for all that were not drawn.
+
+        Where the end says what is no number, there is nothing to learn.
+        """
         from cache_adapt.learned.rows import FOLDS, ExitRows  # with what exits are made of: not before they are wanted
 
         weights = np.ones(len(ended.rows), np.float32)
         if plan.acting is not None:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
             weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
-        words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
-        shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
+        words, scores = [self._recogniser.word_of(look) for look in ended.looks], ended.result.scores[ended.rows]
+        scores[faulty := no_numbers(scores)] = 0
+        shares = self._recogniser.shares(self.cut.oracle, scores)
         folds = self._auditor.parts(ended.frame, ended.regions, FOLDS)
-        rows, shown = ExitRows(taps, shares, words, weights, folds), self._auditor.shown(ended.frame, ended.regions)
-        return TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
+        rows, shown = (
+            ExitRows(taps, shares, np.array(words, np.intp), weights, folds),
+            self._auditor.shown(ended.frame, ended.regions),
+        )
+        looks = TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
+        return looks.of(~faulty)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,8 @@ class LateLooks:
 
         ``heard``: of the looks that begin now.
         """
-        found, waiting, begun = NotLooked(), list[tuple[Key, Region]](), list[asyncio.Task[Attribute]]()
+        found, begun = NotLooked(), list[asyncio.Task[Attribute]]()
+        waiting = list[tuple[Key, Region, asyncio.Task[Attribute]]]()
         for region in regions:
             key = _key(frame, region)
             if key is None:
@@ -90,11 +91,10 @@ class LateLooks:
                     found.late.append(region)
                     continue
                 begun.append(self._begin(key, frame, region, call, heard))
-            waiting.append((key, region))
-        asked = [self._asked[key] for key, _ in waiting] if call.unhurried else begun
-        await self._wait(asked, call)
-        for key, region in waiting:
-            self._take(key, region, found)
+            waiting.append((key, region, self._asked[key]))
+        await self._wait([task for _, _, task in waiting] if call.unhurried else begun, call)
+        for key, region, task in waiting:
+            self._take(key, region, task, found)
         return found
 
     def forget(self, stream: str) -> None:
@@ -147,12 +147,12 @@ class LateLooks:
         if self._usual_s <= left_s:
             await asyncio.wait(tasks, timeout=left_s)
 
-    def _take(self, key: Key, region: Region, found: NotLooked) -> None:
-        task = self._asked[key]
-        if not task.done():
+    def _take(self, key: Key, region: Region, task: asyncio.Task[Attribute], found: NotLooked) -> None:
+        """Take an answer that has come; the stream may have left meanwhile, and answers may have had to give way."""
+        if not task.done() or task.cancelled():
             found.late.append(region)
             return
-        del self._asked[key]
+        self._asked.pop(key, None)
         try:
             region.attributes.append(task.result())
         except SluiceError as error:

@@ -53,6 +53,21 @@ async def test_in_service_looks_leave_but_for_those_that_are_drawn_and_these_are
     assert after.agreement.disagreements == 0
 
 
+async def test_a_look_of_which_the_end_says_no_number_is_unknown_and_no_sample() -> None:
+    crossing = Crossing(["cached"])
+    await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
+    networks, (samples,) = crossing.engine._models, crossing.maker.samples.values()
+    known, before = networks[CUT], len(samples)
+    networks[CUT] = known[0], lambda batch: [np.full((len(batch), 3), np.nan, np.float32)]
+    for _ in range(TOGETHER):
+        assert await crossing.frame("blue") == ["unknown"]
+    assert len(samples) < before + TOGETHER
+    networks[CUT] = known
+    await crossing.passing(COLOURS, TOGETHER // ROWS)
+    assert before < len(samples) <= before + 2 * TOGETHER
+    assert crossing.vocabulary.unknown not in [word for word, _ in samples[before:]]
+
+
 async def test_looks_that_were_drawn_stand_for_all_that_left() -> None:
     crossing = await trusted(Crossing(["cached"]))
     (samples,) = crossing.maker.samples.values()

@@ -152,6 +152,22 @@ async def test_looks_under_way_are_bounded_and_answers_that_nobody_takes_go() ->
     assert node.asked == MOST_ASKED + 1
 
 
+async def test_where_answers_give_way_those_of_the_very_frame_are_taken() -> None:
+    node = Node()
+    await node.frame(*range(MOST_ASKED))
+    node.engine.open.set()
+    await asyncio.sleep(0.05)
+    assert words(await node.frame(0, 10_000))[0] == ("blue", 1)
+
+
+async def test_a_stream_may_end_while_its_frame_waits_for_answers() -> None:
+    node = Node()
+    given = replace(call("oracle"), unhurried=True)
+    await node.frame(7)
+    asyncio.get_running_loop().call_later(0.02, node.late.forget, "cam")
+    assert words(await node.frame_with(given, 7)) == [("unknown", 0)]
+
+
 async def test_looks_of_a_stream_that_ends_are_given_up() -> None:
     node = Node()
     await node.frame(7)
