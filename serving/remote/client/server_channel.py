@@ -71,7 +71,7 @@ class ServerChannel:
         placed: PlacedRates | None = None,
     ) -> None:
         """``target``: one of the backend, as gRPC writes it; ``authority``: its name and port, empty for a socket."""
-        self.target, self.breaker = target, Breaker()
+        self.target, self.authority, self.breaker = target, authority, Breaker()
         self.process = ""
         """Its name in placements; empty as long as it has not been asked, or does not say."""
         self.loaded: frozenset[str] = frozenset()

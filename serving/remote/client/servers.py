@@ -148,7 +148,9 @@ class Servers:
                 server = ServerChannel(target, authority, self._address, self._limits, self._placed)
                 self._servers[target] = server
                 server.start()
-        self._leaving += [self._servers.pop(target) for target in list(self._servers) if target not in targets]
+        known = set(targets.values())  # the servers of a name that is unknown for the moment may be there still
+        gone = [each for each in self._servers.values() if each.target not in targets and each.authority in known]
+        self._leaving += [self._servers.pop(each.target) for each in gone]
         for server in [each for each in self._leaving if each.idle]:
             self._leaving.remove(server)
             await server.close()

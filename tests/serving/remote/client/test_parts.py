@@ -9,12 +9,14 @@ from random import Random
 import grpc
 import pytest
 
+from serving.common.clock import SYSTEM
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import BAND, LEAST_CALLS, CallTimes
 from serving.remote.client.calls import LONGEST, failure
 from serving.remote.client.pick import pick
-from serving.remote.client.servers import resolved
+from serving.remote.client.servers import Servers, resolved
 from serving.remote.peers import is_here
+from serving.remote.protocol.parameters import WireLimits
 
 
 def test_the_less_busy_of_two_is_picked() -> None:
@@ -102,3 +104,18 @@ async def test_a_name_has_addresses(tmp_path: Path) -> None:
         await targets(unknown)
     with pytest.raises(OSError, match=r"gpu..1 is no name of a machine"):
         await targets("grpc://gpu..1:8001")
+
+
+async def test_servers_of_a_name_that_cannot_be_looked_up_for_a_moment_stay() -> None:
+    found = {"ipv4:127.0.0.1:1": "a:1", "ipv4:127.0.0.1:2": "b:1"}
+
+    async def targets(_: BackendAddress) -> dict[str, str]:
+        return dict(found)
+
+    servers = Servers(BackendAddress("gpu", ("grpc://a:1", "grpc://b:1")), WireLimits(), SYSTEM, Random(1), targets)
+    await servers.start()
+    for now in ({"ipv4:127.0.0.1:1": "a:1"}, {"ipv4:127.0.0.1:1": "a:1", "ipv4:127.0.0.1:3": "b:1"}):
+        before, found = {*servers._servers}, now
+        await servers._look()
+        assert {*servers._servers} == (before if len(now) == 1 else {*now})
+    await servers.close()
