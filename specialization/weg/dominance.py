@@ -7,8 +7,6 @@ that appears at least k times in the window is dominant.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -56,11 +54,6 @@ def support(classes: int, oracle_accuracy: float, window: int, bound: float) -> 
     unskewed = Inputs(classes, oracle_accuracy)
     ks = range(LEAST_SUPPORT, window + 1)
     return next((k for k in ks if unskewed.p_out(window, k) <= bound), window + 1)
-
-
-def dominant_classes(answers: Iterable[int], k: int) -> frozenset[int]:
-    """DOMCLASSES: the classes that appear at least k times among the answers."""
-    return frozenset(label for label, count in Counter(answers).items() if count >= k)
 
 
 def skew_of_answers(share: float, classes: int, oracle_accuracy: float, n: int) -> float:

@@ -79,9 +79,10 @@ class Auditor:
     def parts(self, frame: Frame, regions: Sequence[Region], count: int) -> NDArray[np.intp]:
         """N: the part, 0…``count`` − 1, in which each object is: by a coin, the same for all looks at it.
 
-        Objects without a track are in the part whose turn it is.
+        Objects without a track, and scenes, are in the part whose turn it is: the next ones show nearly the same.
         """
-        turn, tracks = int(frame.media_time_s // BLOCK_S) % count, [each.track_id for each in regions]
+        turn, scenes = int(frame.media_time_s // BLOCK_S) % count, self._objects and self._objects.pool_rule is None
+        tracks = [None if scenes else each.track_id for each in regions]
         coins = {each: coin(self._node, "part", frame.stream, frame.run, each) for each in tracks if each is not None}
         return np.array([turn if each is None else int(count * coins[each]) for each in tracks], np.intp)
 
@@ -108,6 +109,8 @@ class Auditor:
         ``room``: whether objects that are new could be drawn.
         """
         for look in looks:
+            if late and look.number != stream.audits.of(key).state.edition:
+                continue  # others have come in the place of those that answered
             audit = self._audit_of(stream, key, look, late, room)
             if audit is not None and look.reference is not None:
                 self._take(audit, self._both(look), partial(self._picture, look))
@@ -182,9 +185,8 @@ class Auditor:
         return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
 
     def _is_named(self, answer: ObjectAnswer) -> bool:
-        return (
-            self._objects is not None and self._objects.answer_of(answer.belief).label not in self._recogniser.nameless
-        )
+        known = None if self._objects is None else self._objects.answer_of(answer.belief).label
+        return known is not None and known not in self._recogniser.nameless
 
     def _audit_later(self, stream: NodeStream, key: str, look: AuditedLook, model: str) -> LookAudit | None:
         """Count a look that a second network may make too; what that is an audit of."""

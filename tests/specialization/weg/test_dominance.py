@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learning.binomial import at_least
-from specialization.weg.dominance import Inputs, dominant_classes, skew_of_answers, support
+from specialization.weg.dominance import Inputs, skew_of_answers, support
 
 # Table C.1 (Shen, 2019): N, a*, n, p, w, k, p_in, p_out; rows 1, 7 and 8 as recomputed, the printed ones are misprints.
 TABLE_C1 = [
@@ -83,8 +83,3 @@ def test_p_in_and_p_out_are_what_windows_show() -> None:
     counts = rng.multinomial(30, chances / chances.sum(), size=4000)
     assert (counts[:, :4] >= 3).mean() == pytest.approx(at_least(3, 30, model.dominant_answer()), abs=0.01)
     assert (counts[:, 4:] >= 3).mean() == pytest.approx(model.p_out(30, 3), abs=3e-4)
-
-
-def test_dominant_classes() -> None:
-    assert dominant_classes([3, 1, 3, 2, 1, 3], k=2) == {1, 3}
-    assert dominant_classes([], k=2) == frozenset()

@@ -22,6 +22,7 @@ from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.scenes import Scenes
 from operators.testing import FakeEngine, card_of, make_frame, make_region
 from operators.wire.schema import Attribute, Phase
 from tests.operators.recognise.objects.looks import look
@@ -82,6 +83,13 @@ def test_all_looks_at_a_track_are_in_one_part_and_those_without_take_turns() -> 
     assert all(60 < first.count(part) < 140 for part in range(3))
     turns = [node.auditor.parts(*node.frame(int(10 * at_s), [None, None]), 3).tolist() for at_s in (0, 19, 20, 41, 60)]
     assert turns == [[0, 0], [0, 0], [1, 1], [2, 2], [0, 0]]
+
+
+def test_scenes_take_turns_though_they_have_numbers() -> None:
+    node = Node(per_track=True)
+    node.auditor._objects = Scenes(node.auditor._recogniser)
+    parts = [node.auditor.parts(*node.frame(seq, [seq // 3]), 3).tolist() for seq in range(0, 400, 5)]
+    assert parts == [[0]] * 40 + [[1]] * 40
 
 
 def test_looks_are_drawn_by_who_is_looked_at() -> None:

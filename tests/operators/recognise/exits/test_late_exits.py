@@ -6,6 +6,7 @@ import gc
 import time
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,6 +94,21 @@ async def test_exits_in_service_answer_at_once_though_the_oracle_says_nothing() 
         await late.node.process(make_frame(late.seq, late.seq / 2), [], call(FAR))
     assert late.plan("cached").audits > before
     assert late.plan("cached").agreement.disagreements == 0
+
+
+async def test_answers_that_come_once_other_exits_are_in_use_are_no_evidence_for_these() -> None:
+    late = Late()
+    while late.shared is None or late.shared.used is None:
+        await late.tracks(COLOURS, 3)
+    late.hold()
+    for track in range(2000, 2030):
+        await late.hurried("green", track)
+    late.shared.used = replace(late.shared.used, number=7)
+    await late.hurried("green", 3000)
+    await late.let_go()
+    state = late.node._streams.known()["cam"].audits.of("cached").state
+    assert (state.edition, state.phase) == (7, "shadow")
+    assert state.recent.elder.objects == 1, "of the last look alone"
 
 
 async def test_what_no_exit_is_sure_of_waits_for_the_oracle() -> None:
