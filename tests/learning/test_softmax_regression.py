@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from learning.softmax_regression import PENALTY, fit, fit_shares
+from learning.softmax_regression import PENALTY, _step, fit, fit_shares
 from serving.common.tensors import softmax
 from tests.learning.stores import samples
 
@@ -42,6 +42,18 @@ def test_features_that_are_nearly_one_are_followed_in_few_steps() -> None:
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     theirs = LogisticRegression(C=1 / (PENALTY / 2 * 400), tol=1e-6, max_iter=500).fit(standard, labels)
     np.testing.assert_allclose(ours, theirs.predict_proba(standard), atol=0.08)
+
+
+@pytest.mark.parametrize(("count", "dims"), [(30, 70), (70, 30)])
+def test_a_step_is_newtons_by_the_bound_whichever_of_rows_and_features_are_fewer(count: int, dims: int) -> None:
+    rng = np.random.default_rng(2)
+    rows = (rng.normal(size=(count, dims)) / (2 * count) ** 0.5).astype(np.float32)
+    slope = rng.normal(size=(3, dims + 1)).astype(np.float32)
+    bound = np.zeros((dims + 1, dims + 1))
+    bound[:-1, :-1] = rows.T @ rows + PENALTY * np.eye(dims)
+    bound[-1, -1] = 0.5
+    expected = slope @ np.linalg.inv(bound)
+    np.testing.assert_allclose(_step(rows)(slope), expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_targets_may_be_known_by_their_probabilities() -> None:
