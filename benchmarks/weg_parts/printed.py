@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,6 @@ from specialization.rates import Template
 from specialization.weg.algorithm import Evidence, Weg
 from specialization.weg.candidates import Templates, cheapest, rates_of
 from specialization.weg.config import WegConfig
-from specialization.weg.dominance import dominant_classes
 from specialization.weg.state import Head, HeadTarget, WegState
 
 Exit = Literal["accuracy", "skew"]
@@ -66,7 +66,9 @@ class Printed:
         return []
 
     def _dominant(self, answers: list[int]) -> frozenset[int]:
-        return dominant_classes(answers, self.config.support(len(answers)))
+        """DOMCLASSES: the classes that appear at least k times."""
+        least = self.config.support(len(answers))
+        return frozenset(label for label, count in Counter(answers).items() if count >= least)
 
     def _candidate(self, template: Template, classes: frozenset[int], window: list[int]) -> HeadTarget | None:
         rates, skew = template.rates(len(classes)), share(window, classes)

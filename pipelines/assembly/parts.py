@@ -141,8 +141,7 @@ async def executing(
     """The executor of these operators; models that nobody has measured are measured while the block runs."""
     states = None if house.states is None else house.states.at
     async with planner(wanted.dag, house.measures, setting.clock, states) as plans:
-        stands_in = house.stand_ins
-        chooses = WithStandIns(plans, lambda: stands_in.chosen) if stands_in.by_node else plans
+        chooses = WithStandIns(plans, house.stand_ins.of) if house.stand_ins.by_node else plans
         planned = setting.planned_by(house.within(chooses))
         executor = _executor(wanted, house.environment, operators, setting, planned, _curves(house.engine))
         yield Parts(executor, house.shortcuts, house.engine.hung)

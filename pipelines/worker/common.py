@@ -19,6 +19,7 @@ from pipelines.assembly.registry import ShortcutNode
 from pipelines.environment import backend
 from pipelines.execute.lanes import Lanes
 from pipelines.measure.process_meter import ProcessMeter
+from pipelines.measure.stand_ins.roles import stood_in_for
 from pipelines.query.dag import CompiledQuery, DagNode, depends
 from pipelines.query.filters import ZONE, leaves
 from pipelines.query.models.remote_models import named_backends
@@ -161,6 +162,7 @@ def _borrowed(each: DagNode, common: CommonNode, query: OpenQuery) -> Operator:
     """The operator with what the query adds to it."""
     for name, shortcut in common.shortcuts.items():
         query.house.shortcuts.nodes[name] = BorrowedNode(shortcut)
+    query.house.stand_ins.lenders[each.name] = common.builder.house.stand_ins
     zones = query.house.environment.zones
     return Zoned(common.operator, zones) if zones and isinstance(each.spec, DetectNode | OwnNode) else common.operator
 
@@ -241,10 +243,11 @@ def _said(node: DagNode, query: Query) -> Iterator[tuple[str, Any]]:
     yield "masks", [each.model_dump(mode="json") for each in query.masks]
     if node.source is not None and any(leaf.field == ZONE for leaf in leaves(node.source.where)):
         yield "zones", [each.model_dump(mode="json") for each in query.zones]
+    network = stood_in_for(spec, query)
     if isinstance(spec, RecogniseNode) or (
-        isinstance(spec, DetectNode) and (spec.when == "needed" or is_planned(spec))
+        isinstance(spec, DetectNode) and (spec.when == "needed" or is_planned(spec) or network)
     ):
-        yield "audits", [query.accuracy, query.learning.model_dump(mode="json"), query.takes_exits]
+        yield "audits", [query.accuracy, query.learning.model_dump(mode="json"), query.takes_exits, network]
     if isinstance(spec, TrackNode):
         yield "trackers", tracker_names(query.nodes)
     if isinstance(spec, RecogniseNode):

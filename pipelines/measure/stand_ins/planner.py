@@ -6,7 +6,7 @@ its contest has proven begins with answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,13 +26,13 @@ class Chosen(NamedTuple):
 class WithStandIns(PlannerAround):
     """Asks another planner first."""
 
-    def __init__(self, planner: Planner, chosen: Callable[[], Mapping[str, Chosen]]) -> None:
-        """``chosen``: the stand-ins of this moment, by node."""
+    def __init__(self, planner: Planner, chosen: Callable[[str], Chosen | None]) -> None:
+        """``chosen``: the stand-in of a node at this moment."""
         super().__init__(planner)
         self._chosen = chosen
 
     def plan(self, step: Step) -> Decision:
-        decision, chosen = super().plan(step), self._chosen().get(step.node)
+        decision, chosen = super().plan(step), self._chosen(step.node)
         if chosen is None or decision.ladder or decision.variant != step.models[0]:
             return decision
         return replace(decision, variant=chosen.variant, why=chosen.why, compared=chosen.proven)

@@ -87,11 +87,17 @@ class StandIns:
         """The engine that nodes are to use."""
         self.chosen: dict[str, Chosen] = {}
         """The stand-ins of this moment, by node."""
+        self.lenders: dict[str, StandIns] = {}
+        """By node that was built for another query, which uses it too: those of that query."""
 
     @cached_property
     def by_node(self) -> Mapping[str, Sequence[str]]:
         """The variants that may come to answer, by node."""
         return {node: each.variants for each in self._models.values() for node in each.nodes}
+
+    def of(self, node: str) -> Chosen | None:
+        """The stand-in that is to answer in a node now."""
+        return self.chosen.get(node) if (lender := self.lenders.get(node)) is None else lender.of(node)
 
     async def run(self, budget: Budget) -> None:
         """Look what is worth its cost until this is cancelled; a failure costs the one stand-in alone."""

@@ -13,6 +13,7 @@ from operators.detect.zoned import Zoned
 from operators.testing import make_frame
 from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
+from pipelines.measure.stand_ins.planner import Chosen
 from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.common import BorrowedNode, Common, OpenQuery
@@ -54,6 +55,17 @@ async def test_learning_of_all_queries_together_costs_a_process_the_share_that_o
         before_s = budgets[1].left_s
         budgets[0].spend("training", 1000.0)
         assert budgets[1].left_s < before_s - 900
+
+
+async def test_queries_that_share_a_node_are_answered_by_the_same_stand_in() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        first = await opened(common, "a", DETECT, TRACK, TYPE)
+        second = await opened(common, "b", DETECT, TRACK, TYPE)
+        third = await opened(common, "c", DETECT, TRACK, TYPE)
+        await common.close(second)
+        stands_in = first.house.stand_ins.chosen["type"] = Chosen("vehicle-type@onnxruntime-int8", "it costs less")
+        assert third.house.stand_ins.of("type") is stands_in
+        assert third.house.stand_ins.of("detect") is None
 
 
 async def test_a_tracker_is_not_shared_with_a_query_that_has_another_one_beside_it() -> None:

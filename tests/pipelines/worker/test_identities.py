@@ -48,14 +48,23 @@ def test_objective_order_streams_other_nodes_and_zones_make_no_difference(other:
         (of(DETECT, TRACK, TYPE, masks=[{"ignore": [[0, 0], [1, 0], [1, 1]]}]), []),
         (of(DETECT, TRACK | {"lost_after_s": 9}, TYPE), ["detect"]),
         (of(DETECT, TRACK, TYPE | {"input": "track[label == truck]"}), ["detect", "track"]),
-        (of(DETECT, TRACK, TYPE, accuracy=0.99), ["detect", "track"]),
-        (of(DETECT, TRACK, TYPE, learning={"budget": 0}), ["detect", "track"]),
+        (of(DETECT, TRACK, TYPE, accuracy=0.99), []),
+        (of(DETECT, TRACK, TYPE, accuracy=1), []),
+        (of(DETECT, TRACK, TYPE, learning={"budget": 0}), []),
+        (of(DETECT, TRACK, TYPE, variants=False), []),
         (of(DETECT, TRACK, TYPE | {"input": "detect"}), ["detect", "track"]),
         (of(DETECT | {"name": "found"}, TRACK | {"input": "found"}, TYPE), []),
     ],
 )
 def test_what_changes_answers_makes_another_node_and_others_behind_it(other: dict[str, str], same: list[str]) -> None:
     assert [name for name in PLAIN if other.get(name) == PLAIN[name]] == same
+
+
+@pytest.mark.parametrize("other", [{"accuracy": 0.99}, {"learning": {"budget": 0}}])
+def test_what_is_asked_of_stand_ins_makes_no_other_node_of_a_detector_that_has_none(other: dict[str, Any]) -> None:
+    named = DETECT | {"model": "boxes@onnxruntime-fp32"}, TRACK, TYPE
+    one, two = of(*named), of(*named, **other)
+    assert [name for name in one if one[name] == two[name]] == ["detect", "track"]
 
 
 def test_zones_count_where_a_filter_asks_for_them() -> None:

@@ -16,7 +16,7 @@ STEP = Step("gate", "type", ("net",), 0.0, 1.0, 0.0)
 
 def test_the_stand_in_of_the_moment_is_named_with_its_reason() -> None:
     chosen: dict[str, Chosen] = {}
-    planner = WithStandIns(FirstListed(), lambda: chosen)
+    planner = WithStandIns(FirstListed(), chosen.get)
     before = planner.plan(STEP)
     chosen["type"] = Chosen("net@openvino-bf16", "it costs less")
     after = planner.plan(STEP)
@@ -33,7 +33,7 @@ def test_what_another_planner_has_decided_stays(decided: Decision) -> None:
         def plan(self, step: Step) -> Decision:
             return replace(decided)
 
-    planner = WithStandIns(Decided(), lambda: {"type": Chosen("net@openvino-bf16", "")})
+    planner = WithStandIns(Decided(), {"type": Chosen("net@openvino-bf16", "")}.get)
     assert planner.plan(STEP) == decided
 
 
