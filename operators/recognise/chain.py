@@ -208,10 +208,9 @@ class Chain:
     def _tell_exits(self, stream: NodeStream, regions: Sequence[Region], shadow: bool) -> None:
         """Tell WEG of looks that are answers by themselves; ``shadow``: no exits of the stream could answer."""
         if self._networks.specialised is not None:
-            for region in regions:
-                answer = region.attributes[-1]
-                by_exits = answer.provenance == "specialised"
-                self._networks.specialised.answered(stream, self._word(answer), by_exits, shadow)
+            for answer in (region.attributes[-1] for region in regions):
+                by, asked = answer.provenance, None if answer.provenance == "variant" else shadow
+                self._networks.specialised.answered(stream, self._word(answer), by == "specialised", asked)
 
     def _word(self, answer: Attribute) -> str:
         """The word of an answer: those that name nothing are one."""

@@ -109,6 +109,8 @@ class StandIns:
                 except Exception:
                     log.exception("%s gets no stand-in", model)
                     self._end(each)
+                if each.over or each.contest is not None:
+                    self._use(model).forget()
 
     async def _look(self, model: str, each: _Model, budget: Budget) -> None:
         use = self._use(model)
@@ -140,7 +142,6 @@ class StandIns:
             return
         finally:
             budget.pay("opening", CONTEST_S, spent_s)
-        use.forget()
         try:
             store(each.contest, each.entry, self._artefacts_dir)
         except SluiceError as error:

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from cache_adapt.audit.state import AuditState
 from learning.budget import Budget
 from operators.recognise.exits import followed_runs
 from operators.recognise.exits.node_exits import TOGETHER
@@ -21,10 +22,10 @@ COLOURS = ("blue", "green", "red")
 async def trusted(crossing: LentCrossing, kind: str = "cached") -> LentCrossing:
     """The same once its exits answer."""
     if crossing.objects is None:
-        await crossing.until(lambda: crossing.phase(kind) == "trusted", COLOURS)  # type: ignore[arg-type]
+        await crossing.until(lambda: crossing.phase(kind) == "trusted", COLOURS)
     else:
         await crossing.tracks(COLOURS, 250)
-        assert crossing.phase(kind) == "trusted"  # type: ignore[arg-type]
+        assert crossing.phase(kind) == "trusted"
     return crossing
 
 
@@ -222,6 +223,20 @@ async def test_where_a_look_there_takes_no_longer_than_one_of_the_lender_exits_s
     assert not crossing.cut.is_open
     reason = crossing.plan("cached").reason or ""
     assert reason.startswith("exits are not used: a look of far on gpu takes 75.0 ms, one of near takes 400.")
+
+
+async def test_answers_of_a_variant_do_not_speak_against_exits_that_were_not_asked() -> None:
+    crossing = await trusted(LentCrossing("specialised", variant=True), "specialised")
+    assert crossing.special is not None
+    audits, weg = crossing.node._streams.known()["cam"].audits, crossing.special.of("cam").weg
+    audits.restore({"variant near": AuditState(phase="probation")})
+    head, n = weg.state.head, len(weg.state.sources)
+    for _ in range(100):
+        frame, region = make_frame(crossing.seq, crossing.seq / 10), make_region(0.3, 0.3)
+        crossing.seq += 1
+        await crossing.node.process(frame, [region], call("near"))
+        assert region.attributes[-1].provenance == "variant"
+    assert (weg.state.head, len(weg.state.sources), weg.state.falling) == (head, n, 0.0)
 
 
 async def test_second_looks_of_a_variant_in_service_cross_within_the_same_budget() -> None:

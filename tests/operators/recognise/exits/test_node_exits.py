@@ -20,7 +20,7 @@ COLOURS = ("blue", "green", "red")
 
 async def trusted(crossing: Crossing, kind: str = "cached") -> Crossing:
     """The same once exits of this kind answer."""
-    await crossing.until(lambda: crossing.phase(kind) == "trusted", COLOURS)  # type: ignore[arg-type]
+    await crossing.until(lambda: crossing.phase(kind) == "trusted", COLOURS)
     return crossing
 
 

@@ -153,6 +153,12 @@ async def test_a_contest_is_held_once_it_would_have_paid_and_its_winner_is_tried
         assert "0.50" not in here.stand_ins.chosen["colour"].why
         assert "500.00 ms of a processor for one item in place of 1000.00" in here.stand_ins.chosen["colour"].why
         assert read(ENTRY, here.cache) is not None
+        await here.takes(WORTH_S)
+        assert not here.stand_ins._use(MODEL).items, "nothing is kept for a contest that was held"
+    async with running(bench(), monkeypatch) as again:
+        await again.looks()
+        await again.takes(WORTH_S)
+        assert not again.stand_ins._use(MODEL).items
 
 
 async def test_a_budget_that_does_not_pay_a_contest_holds_none(bench: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
