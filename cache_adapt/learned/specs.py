@@ -6,6 +6,7 @@ take other times want the same exits. Each asks those that pay where it runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from msgspec import Meta
 from cache_adapt.learned.artefact import MOST_EXITS, ArtefactCard, Name, Share
 from cache_adapt.learned.rows import RowLayout
 from cache_adapt.learned.vocabulary import Vocabulary
+from serving.errors import ModelError
 
 MOST_VALUES = 6144
 """The most numbers of one sample."""
@@ -68,3 +70,18 @@ class ExitsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if found[0] < 0 or any(later <= earlier for earlier, later in pairwise(found)):
             return "for other cuts"
         return None
+
+
+MOST_CUTS = 2
+"""Cuts at which exits are asked together."""
+
+
+def fitting(cuts: Sequence[ExitCut], labels: int) -> Sequence[ExitCut]:
+    """The cuts, where a sample can hold the taps of any of them and the probabilities of so many labels.
+
+    Raises ModelError where it cannot.
+    """
+    values = RowLayout(tuple(sorted(cut.values for cut in cuts)[-MOST_CUTS:]), labels).dims
+    if values > MOST_VALUES:
+        raise ModelError(f"a sample of {labels} words would take {values} numbers, and {MOST_VALUES} are the most")
+    return cuts

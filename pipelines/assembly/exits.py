@@ -96,7 +96,7 @@ def with_exits(
     there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
     if not (specializes(spec) or makes or there):
         return networks
-    find = partial(_places, entry, () if there is None else there.tensors)
+    find = partial(_places, entry, () if there is None else there.tensors, len(networks.recogniser.names))
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, objects)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
@@ -117,7 +117,8 @@ def _lent(
     found = None if learning is None else lending(networks.recogniser.roles, learning.catalogue)
     if learning is None or found is None or networks.crossings is None or not (specializes(spec) or makes):
         return networks
-    lender = Lender(found.model, partial(_lent_places, found.entry), weights(found.entry).stat().st_size)
+    find = partial(_lent_places, found.entry, len(networks.recogniser.names))
+    lender = Lender(found.model, find, weights(found.entry).stat().st_size)
     cut = LentCuts(reference, lender, audits.budget, networks.crossings)
     identity = lent_identity(card(found.model), card(reference.model))
     parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut, objects)
@@ -135,16 +136,18 @@ def _there(entry: Entry, query: str, node: str) -> ExitArtefact | None:
         return None
 
 
-def _places(entry: Entry, tensors: Sequence[str]) -> Sequence[ExitCut]:
+def _places(entry: Entry, tensors: Sequence[str], labels: int) -> Sequence[ExitCut]:
     """The cuts of exits that are there; where these are fewer than two, exits are tried at others too."""
     # What reads graphs takes long to import.
+    from cache_adapt.learned.specs import fitting
     from pipelines.measure.exit_places import PLACES, cuts_at, exit_places
 
     tried = [each.tensor for each in exit_places(entry) if each.tensor not in tensors]
-    return cuts_at(entry, [*tensors, *tried[: max(0, len(PLACES) - len(tensors))]])
+    return fitting(cuts_at(entry, [*tensors, *tried[: max(0, len(PLACES) - len(tensors))]]), labels)
 
 
-def _lent_places(entry: Entry) -> Sequence[ExitCut]:
+def _lent_places(entry: Entry, labels: int) -> Sequence[ExitCut]:
+    from cache_adapt.learned.specs import fitting
     from pipelines.measure.exit_places import LENT_PLACES, exit_places
 
-    return exit_places(entry, LENT_PLACES)
+    return fitting(exit_places(entry, LENT_PLACES), labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cache_adapt.learned.specs import ExitCut
+from cache_adapt.learned.specs import ExitCut, fitting
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_places import exit_places
@@ -68,4 +68,5 @@ def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
     cuts = [cut for cut in exit_places(entry, TRIED) if cut.share <= LAST]
     if not cuts:
         raise ModelError(f"{entry.card.name} has no layer before its last ones at which an exit could read")
-    return LearnableNode(spec, oracle, entry, cuts, NodeWords.of_classes(entry.card, spec.min_confidence).vocabulary)
+    vocabulary = NodeWords.of_classes(entry.card, spec.min_confidence).vocabulary
+    return LearnableNode(spec, oracle, entry, fitting(cuts, vocabulary.labels), vocabulary)

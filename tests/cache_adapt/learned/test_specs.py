@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.specs import MOST_VALUES, ExitCut, ExitsSpec, fitting
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.untrusted import decode
-from serving.errors import Malformed
+from serving.errors import Malformed, ModelError
 from tests.cache_adapt.learned.taught import GRID, SHA, SPEC, WORDS, exits
 
 CUT = {"tensor": "early", "grid": [6, 2, 2], "share": 0.3}
@@ -51,3 +51,12 @@ def test_an_artefact_is_for_its_network_its_words_and_its_cuts():
             None if cuts == SPEC.cuts[::-1] else "for other cuts",
         )
     assert card.exits[0].grid == GRID
+
+
+def test_cuts_whose_samples_would_be_too_large_are_refused_before_anything_is_learnt():
+    cuts = [ExitCut("one", (2048, 1, 1), 0.3), ExitCut("two", (2048, 1, 1), 0.6), ExitCut("three", (8, 1, 1), 0.9)]
+    most = MOST_VALUES - 2 * 2048 - 2
+    assert fitting(cuts, most) == cuts
+    assert ExitsSpec(tuple(cuts[:2]), Vocabulary(most, 0.5), 0.9).layout.dims == MOST_VALUES
+    with pytest.raises(ModelError, match=f"a sample of {most + 1} words would take {MOST_VALUES + 1} numbers"):
+        fitting(cuts, most + 1)
