@@ -243,6 +243,11 @@ def test_backends_scale_by_what_the_scheduler_wants_and_workers_by_what_waits() 
     assert services["sluice-backend-nvidia"]["spec"]["clusterIP"] == "None", "clients choose among all of them"
 
 
+def test_a_part_of_which_none_shall_run_has_none() -> None:
+    none = of("Deployment", *FEW, "--set", "worker.replicas=0")["sluice-worker"]["spec"]["replicas"]
+    assert (none, of("Deployment", *FEW)["sluice-capture-yard"]["spec"]["replicas"]) == (0, 1)
+
+
 def test_services_budgets_and_policies_find_their_pods() -> None:
     labels = [pod["metadata"]["labels"] for _, pod in pods(*ALL)]
 
@@ -275,9 +280,9 @@ def test_who_may_speak_to_whom() -> None:
         "schedule": {8471},
         "topics": set(),
     }
-    assert outgoing["backend"] == outgoing["serve"] == outgoing["topics"] == {53, 9092}
-    assert outgoing["worker"] == {53, 9092, 8001, 443}
-    assert outgoing["capture"] == {53, 9092, 554, 8554, 80, 443}
+    assert outgoing["backend"] == outgoing["serve"] == outgoing["topics"] == {53, 9093}, "the broker's"
+    assert outgoing["worker"] == {53, 9093, 8001, 443}
+    assert outgoing["capture"] == {53, 9093, 554, 8554, 80, 443}
 
 
 def test_workers_do_jobs_where_an_archive_is_named() -> None:

@@ -180,7 +180,7 @@ metadata:
   {{- include "sluice.meta" $names | nindent 2 }}
 spec:
   {{- if not .scaled }}
-  replicas: {{ .replicas | default 1 }}
+  replicas: {{ kindIs "invalid" .replicas | ternary 1 .replicas }}
   {{- end }}
   strategy: {{ if .once }}{type: Recreate}{{ else }}{type: RollingUpdate, rollingUpdate: {maxUnavailable: 1, maxSurge: 0}}{{ end }}
   selector:
