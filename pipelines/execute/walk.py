@@ -216,7 +216,7 @@ class Walk:
             progress.found.append(region)
         asked = (answer.decision or call.decision).objects
         progress.items[node.name] = len(regions) if asked is None and node.source is not None else asked or 1
-        seen = progress.seen[node.name] = answer.regions if node.makes_regions else regions
+        seen = progress.seen[node.name] = answer.regions if node.makes_regions else [*regions, *answer.regions]
         expected_s = self._planner.ended(stream, node.name, took_ms / 1000, answer.decision or call.decision)
         progress.echo(node, call, answer, expected_s)
         self._observer.node_ran(stream, node.name, took_ms, len(seen))

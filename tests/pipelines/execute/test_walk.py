@@ -106,6 +106,21 @@ async def test_the_result_is_that_of_one_node_after_the_other() -> None:
     assert [region.track_id for region in together.regions[:2]] == [7, 8]
 
 
+async def test_new_objects_of_a_node_between_reach_the_nodes_behind_it() -> None:
+    class Adds(Node):
+        async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+            return [make_region(0.7, label="moving")]
+
+    class Sees(Node):
+        async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+            self._diary.said += [str(region.id) for region in regions]
+            return []
+
+    dag, diary = compile_dag(query(DETECT, TRACK, TYPE)), Diary()
+    found = await walked(dag, nodes(dag, Diary(), track=Adds("track", diary), type=Sees("type", diary)))
+    assert diary.said == [str(region.id) for region in found.regions] == ["0", "1", "2"]
+
+
 async def test_the_first_node_that_fails_fails_the_frame_once_all_beside_it_have_ended() -> None:
     diary = Diary()
     wrong = {name: Node(name, diary, 3, RuntimeError(f"no {name}")) for name in ("type", "faces")}
