@@ -95,7 +95,8 @@ def main() -> None:
     except click.exceptions.Exit as exit_:
         status = exit_.exit_code
     except SystemExit as ended:
-        status = ended.code
+        # click's, where the reader of our output has left: nothing is wrong, and nothing more can be said
+        status = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except click.Abort:
         status = 130
     except click.exceptions.NoArgsIsHelpError as error:
@@ -109,10 +110,6 @@ def main() -> None:
             raise
         _complain(str(error))
         status = error.exit_code
-    except BrokenPipeError:
-        # The reader of our output has left: nothing is wrong, and nothing more can be said.
-        sys.stderr.close()
-        status = 0
     except Exception as error:
         if debug:
             raise

@@ -70,14 +70,14 @@ def arun(
     operators: Mapping[str, type[Any]] = NONE,
 ) -> AsyncGenerator[Result, None]:
     """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early."""
-    _check(query, sources, limit, observers)
+    _check(query, sources, limit, observers, operators)
     models = [models] if isinstance(models, str | Path) else models
     wanted = _opened(query, list(map(str, sources)), models, operators)
     specs = capture_specs(wanted.query, limit=limit, hwaccel=hwaccel())
     return _results(wanted, specs, frames, progress, observers)
 
 
-def _check(query: object, sources: Sequence[object], limit: object, observers: object) -> None:
+def _check(query: object, sources: Sequence[object], limit: object, observers: object, operators: object) -> None:
     """Raise BadInput for what no type checker has seen."""
     if not isinstance(query, Query | str | Path):
         raise BadInput(f"a query is a sluice.Query or a path, not a {type(query).__name__}")
@@ -89,6 +89,8 @@ def _check(query: object, sources: Sequence[object], limit: object, observers: o
         raise BadInput(f"limit: is {limit!r}; a number of frames from 1 on, or None")
     if not isinstance(observers, Sequence):
         raise BadInput(f"observers: is a {type(observers).__name__}; a list of them")
+    if not isinstance(operators, Mapping):
+        raise BadInput(f"operators: is a {type(operators).__name__}; a dict of classes by the task they do")
     for observer in observers:
         if isinstance(observer, type):
             raise BadInput(f"observers: {observer.__name__} is a class: give an instance, {observer.__name__}()")

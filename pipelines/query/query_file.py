@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from os.path import exists, join
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -63,8 +64,9 @@ def _uri(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str):
         return value
     base = (info.context or {}).get("base")
+    as_written = exists(join(base or "", value))  # the name of a file, whatever it looks like
     try:
-        uri = SourceUri(value, partial(_placeholder, base or Path()))
+        uri = SourceUri(value, None if as_written else partial(_placeholder, base or Path()))
     except SourceError as error:
         raise ValueError(str(error)) from None
     if base is None or uri.kind != "path" or uri.path.is_absolute():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from serving.errors import BadInput
 
 if TYPE_CHECKING:
     from operators.annotate.annotator import Annotator
+
+log = logging.getLogger(__name__)
 
 
 class EventLog:
@@ -117,6 +120,8 @@ def event_log(query: Query, target: str | None, counts: EventTotals, observer: O
     lines = None if target is None else JsonLines(target, "events")
     if lines is not None:
         files.callback(lines.close)
+        if all(node.task in ("detect", "recognise") for node in query.nodes):
+            log.warning("--events: nothing is tracked, so there are none: add a node with task: track")
     return EventLog(lifecycles(query, observer), counts, lines)
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 from pydantic_core import ErrorDetails
 
 
@@ -19,6 +20,19 @@ class Strict(BaseModel):
     """Immutable, and refuses keys it does not know. Its validator is built when the first file is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _words(cls, data: Any) -> Any:
+        """YAML's ``yes`` and ``no`` are words where a number is wanted; pydantic would make 1 and 0 of them."""
+        words = [key for key, value in data.items() if isinstance(value, bool)] if isinstance(data, dict) else []
+        numbers = [key for key in words if key in cls.model_fields and _is_number(cls.model_fields[key].annotation)]
+        return {**data, **{key: str(data[key]).lower() for key in numbers}} if numbers else data
+
+
+def _is_number(kind: Any) -> bool:
+    within = get_args(kind) if get_origin(kind) in (Union, UnionType, Annotated) else ()
+    return kind in (int, float) or (bool not in within and any(map(_is_number, within)))
 
 
 def listed(value: Any) -> Any:
@@ -81,9 +95,13 @@ def validate(model: type[M], data: Any, context: Mapping[str, Any] | None = None
     try:
         return model.model_validate(data, context=dict(context or {})), []
     except ValidationError as error:
-        # A list of which no item is valid counts as empty, but its items say it all.
-        items = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
+        items = [item for item in error.errors(include_url=False) if not _said_elsewhere(item)]
         return None, [_problem(item, model, data) for item in items]
+
+
+def _said_elsewhere(item: ErrorDetails) -> bool:
+    """Whether others say it all: a list of which no item is valid counts as empty, a default may need a valid key."""
+    return item["type"] == "default_factory_not_called" or (item["type"] == "too_short" and bool(item["input"]))
 
 
 def salvage(model: type[M], data: Any, context: Mapping[str, Any]) -> M | None:

@@ -213,6 +213,7 @@ async def test_a_task_that_is_cancelled_ends_the_run(tmp_path: Path) -> None:
         (["a.mp4"], {"observers": [object()]}, "observers: object does not extend sluice.Observer"),
         (["a.mp4"], {"observers": [Ends]}, "observers: Ends is a class: give an instance"),
         (["a.mp4"], {"observers": Ends()}, "observers: is a Ends; a list of them"),
+        (["a.mp4"], {"operators": None}, "operators: is a NoneType; a dict of classes"),
         (["a.mp4"], {"models": "nowhere"}, "no such directory of models: nowhere"),
     ],
 )

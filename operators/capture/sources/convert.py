@@ -18,7 +18,7 @@ from serving.common.tensors import Image
 
 _PLANAR: Final = ("yuv420p", "nv12")
 _ENCODINGS: Final[Mapping[int, Encoding]] = {1: "yuv709", 2: "yuv601", 5: "yuv601", 6: "yuv601"}
-"""By FFmpeg's number of the colours; 2: not said."""
+"""By FFmpeg's number of the colours; 2: not said, and taken as FFmpeg and OpenCV take it, whatever the size."""
 _CONVERTED: Final = frozenset({0, 1, 2, 4, 5, 6, 7, 9})
 """The colours that swscale knows; others, which some encoders write at random, count as those that are not said."""
 _FULL_RANGE: Final = 2

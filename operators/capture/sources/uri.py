@@ -144,14 +144,15 @@ class SourceUri:
         return redact(text)
 
     def __str__(self) -> str:
+        shown = dict(enumerate(self._placeholders, _HOLE))
         if self.kind not in ("rtsp", "http"):
-            return self._text
+            return self._text.translate(shown)
         host, path_and_query = self._address()
         path, mark, query = path_and_query.partition("?")
         path = _SECRET_IN_PATH.sub(rf"\1={HIDDEN}", path)
         query = _SECRET_IN_QUERY.sub(rf"\1={HIDDEN}", mark + query)
         user = f"{HIDDEN}@" if self._userinfo() else ""
-        return f"{self._scheme}://{user}{host}{path}{query}".translate(dict(enumerate(self._placeholders, _HOLE)))
+        return f"{self._scheme}://{user}{host}{path}{query}".translate(shown)
 
     def __repr__(self) -> str:
         return f"SourceUri({str(self)!r})"

@@ -168,6 +168,16 @@ def test_a_job_is_not_written_over_its_recording(tmp_path: Path) -> None:
     assert (tmp_path / "clip.mp4").stat().st_size > 0
 
 
+def test_it_is_said_where_events_cannot_come(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_clip(tmp_path / "clip.mp4", frames=3)
+    run(write(tmp_path / "query.yaml", MOTION), "--source", "clip.mp4", "--events", "events.jsonl")
+    said = "--events: nothing is tracked, so there are none: add a node with task: track"
+    assert [each.message for each in caplog.records if "--events" in each.message] == [said]
+    caplog.clear()
+    run("clip.mp4", "--events", "events.jsonl")
+    assert "--events" not in caplog.text
+
+
 def test_what_is_written_has_a_place_of_its_own(tmp_path: Path) -> None:
     write_clip(tmp_path / "clip.mp4")
     with pytest.raises(BadInput, match=r"--events ./all.jsonl: would be written over what --out writes"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -73,3 +75,12 @@ def test_no_command_prints_past_the_safe_ways() -> None:
     past = re.compile(r"click\.s?echo\(|(?<!Safe)Console\(|(?<![\w.])print\(")
     found = [path for path in sorted(folder.rglob("*.py")) if path.name not in ("terminal.py", "safe_console.py")]
     assert [path.name for path in found if past.search(path.read_text())] == []
+
+
+def test_a_reader_that_has_left_is_no_failure() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "pipelines.cli", "--help"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")

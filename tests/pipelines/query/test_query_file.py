@@ -265,3 +265,27 @@ def test_a_mask_that_is_none_is_one_clear_line(tmp_path: Path, given: str, said:
 def test_a_sample_that_is_none_is_told_what_was_meant(tmp_path: Path, written: str, said: str) -> None:
     path = write(tmp_path / "q.yaml", GOOD.replace("keyframes", written))
     assert problems_of(path) == [f":11: streams[2].sample: {said}"]
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "true", "off"])
+def test_a_word_is_no_number(tmp_path: Path, word: str) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("250", word).replace("1280", word).replace("0.01", word))
+    read = "'true'" if word in ("yes", "true") else "'false'"
+    assert [line.partition(": ")[2] for line in problems_of(path)] == [
+        f"slo_ms: {read} should be a number",
+        f"streams[1].max_width: {read} should be a integer",
+        f"nodes[0].motion.min_area: {read} should be a number",
+    ]
+
+
+def test_a_wrong_address_is_told_once_and_as_it_is_written(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("clips/a.mp4", "clips/${DAY}.mp4"))
+    where = "stands only in the address of a camera, after rtsp:// or http://"
+    assert problems_of(path) == [f":10: streams[2].uri: source clips/${{DAY}}.mp4: ${{DAY}} {where}"]
+
+
+def test_a_file_may_be_called_as_secrets_are(tmp_path: Path) -> None:
+    (tmp_path / "clips").mkdir()
+    (tmp_path / "clips" / "${DAY}.mp4").touch()
+    found = load_query(write(tmp_path / "q.yaml", GOOD.replace("clips/a.mp4", "clips/${DAY}.mp4")))
+    assert found.streams[2].uri.path == tmp_path / "clips" / "${DAY}.mp4"
