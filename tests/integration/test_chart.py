@@ -283,6 +283,11 @@ def test_who_may_speak_to_whom() -> None:
     assert outgoing["backend"] == outgoing["serve"] == outgoing["topics"] == {53, 9093}, "the broker's"
     assert outgoing["worker"] == {53, 9093, 8001, 443}
     assert outgoing["capture"] == {53, 9093, 554, 8554, 80, 443}
+    somewhere = of(
+        "NetworkPolicy", *FEW, "--set", r"broker.url=kafka://[fd00::1]:9094\,kafka,networkPolicy.brokerPorts={9095}"
+    )
+    (rule,) = somewhere["sluice-topics"]["spec"]["egress"][1:]
+    assert [port["port"] for port in rule["ports"]] == [9094, 9092, 9095], "of each address, and those that are told"
 
 
 def test_workers_do_jobs_where_an_archive_is_named() -> None:
