@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
 
@@ -59,6 +59,15 @@ def test_closing_waits_for_the_end() -> None:
     assert (counting.asked, counting.ended.is_set()) == (1, True)
 
 
+@pytest.fixture
+def _nobody_collects() -> Iterator[None]:
+    """Garbage is collected where a test says so alone."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_nobody_collects")
 def test_an_iterator_in_a_circle_that_its_own_thread_collects_ends_as_well() -> None:
     lost, ended = threading.Event(), threading.Event()
 
