@@ -36,6 +36,8 @@ LOOK_S = 10.0
 """Time between two looks at what is worth its cost."""
 CONTEST_S = 6.0
 """Processor seconds of a contest, as far as is known before one."""
+CONTEST_SHARE = 0.01
+"""One is held once it takes no more than this share of what the process has used: ``sluice learn`` holds it before."""
 LEAST_S = 1.0
 """The least that opening a stand-in and auditing it costs."""
 SHADOW = 2.0
@@ -118,7 +120,8 @@ class StandIns:
         if each.over or not each.gap.is_over(each.looks):
             return
         if each.contest is None:
-            if use.is_shown and pays(use.taken_s, GAIN, CONTEST_S):
+            long = budget.used_s >= CONTEST_S / CONTEST_SHARE
+            if long and use.is_shown and pays(use.taken_s, GAIN, CONTEST_S):
                 await self._hold(model, each, use, budget)
         elif each.chosen is None:
             await self._open(model, each, use, budget)

@@ -21,6 +21,7 @@ from pipelines.measure.stand_ins.payback import DOUBTS, GAIN
 from pipelines.measure.stand_ins.shown import LEAST_ITEMS, ShownItems, Watched
 from pipelines.measure.stand_ins.stand_ins import (
     CONTEST_S,
+    CONTEST_SHARE,
     FIRST_GAP,
     LOOK_S,
     MOST_FAILURES,
@@ -161,8 +162,13 @@ async def test_a_contest_is_held_once_it_would_have_paid_and_its_winner_is_tried
         assert not again.stand_ins._use(MODEL).items
 
 
-async def test_a_budget_that_does_not_pay_a_contest_holds_none(bench: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(bench(share=0.01, used_s=100 * CONTEST_S - 1), monkeypatch) as here:
+@pytest.mark.parametrize(
+    ("share", "used_s"), [(0.5, CONTEST_S / CONTEST_SHARE), (0.005, 2 * CONTEST_S / CONTEST_SHARE)]
+)
+async def test_no_contest_is_held_that_is_more_than_a_trifle_or_that_the_budget_does_not_pay(
+    bench: Opened, monkeypatch: pytest.MonkeyPatch, share: float, used_s: float
+) -> None:
+    async with running(bench(share=share, used_s=used_s - 1), monkeypatch) as here:
         await here.takes(WORTH_S)
         await here.looks(5)
         assert here.held == 0
