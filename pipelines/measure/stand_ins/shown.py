@@ -1,6 +1,6 @@
 """An engine that keeps some of what networks are shown, and adds up what they take: for contests among their variants.
 
-Bounded by a ``Room`` for each network; they are dropped once its contest was held.
+Bounded by a ``Room`` for each network; none are kept before a contest is near, nor once it was held.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Room(NamedTuple):
     nbytes: int = 16 << 20
 
 
-ROOM = Room()
+ROOM, NO_ROOM = Room(), Room(0, 0)
 
 
 class ShownItems:
     """Some of what one network was shown by the streams of a query, and what it took."""
 
-    def __init__(self, rng: random.Random, room: Room = ROOM) -> None:
+    def __init__(self, rng: random.Random, room: Room = NO_ROOM) -> None:
         self.taken_s = 0.0
         """Processor seconds of its looks at frames, with exits or without."""
         self.item_s: float | None = None
@@ -43,12 +43,12 @@ class ShownItems:
         """One each of some batches, drawn from all that there were."""
         self._largest = 1
         """Bytes of the largest of them."""
-        self._rng, self._room, self._batches, self._keeps = rng, room, 0, True
+        self._rng, self._room, self._batches = rng, room, 0
 
     def ran(self, batch: NDArray[Any], item_s: float | None) -> None:
         if item_s is not None:
             self.item_s, self.taken_s = item_s, self.taken_s + item_s * len(batch)
-        if self._keeps and len(batch):
+        if self._room.items and len(batch):
             self._draw(batch)
 
     @property
@@ -62,9 +62,13 @@ class ShownItems:
         """Whether enough items are kept for a contest."""
         return len(self.items) >= LEAST_ITEMS
 
+    def keep(self) -> None:
+        """Keep items from now on."""
+        self._room = ROOM
+
     def forget(self) -> None:
         """Keep no more items."""
-        self._kept, self._keeps = [], False
+        self._kept, self._room = [], NO_ROOM
 
     def _draw(self, batch: NDArray[Any]) -> None:
         self._batches += 1
@@ -80,7 +84,7 @@ class ShownItems:
 class Watched(InferenceAround):
     """An ``Inference`` that notes the use of some networks."""
 
-    def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random, room: Room = ROOM) -> None:
+    def __init__(self, engine: Inference, models: Iterable[str], rng: random.Random, room: Room = NO_ROOM) -> None:
         super().__init__(engine)
         self.uses = {model: ShownItems(rng, room) for model in models}
         self._of = {model: model for model in self.uses}

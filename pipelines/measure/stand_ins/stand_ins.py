@@ -38,6 +38,8 @@ CONTEST_S = 6.0
 """Processor seconds of a contest, as far as is known before one."""
 CONTEST_SHARE = 0.01
 """One is held once it takes no more than this share of what the process has used: ``sluice learn`` holds it before."""
+NEAR = 0.5
+"""Pictures for it are kept from this part of the way to it on."""
 LEAST_S = 1.0
 """The least that opening a stand-in and auditing it costs."""
 SHADOW = 2.0
@@ -120,8 +122,10 @@ class StandIns:
         if each.over or not each.gap.is_over(each.looks):
             return
         if each.contest is None:
-            long = budget.used_s >= CONTEST_S / CONTEST_SHARE
-            if long and use.is_shown and pays(use.taken_s, GAIN, CONTEST_S):
+            near = budget.used_s * CONTEST_SHARE / CONTEST_S
+            if near >= NEAR:
+                use.keep()
+            if near >= 1 and use.is_shown and pays(use.taken_s, GAIN, CONTEST_S):
                 await self._hold(model, each, use, budget)
         elif each.chosen is None:
             await self._open(model, each, use, budget)

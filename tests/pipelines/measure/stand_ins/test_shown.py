@@ -22,7 +22,7 @@ def says_blue(batch: NDArray[np.float32]) -> list[NDArray[np.float32]]:
 def watched() -> tuple[Watched, FakeEngine]:
     engine = FakeEngine(net=(card_of("net"), says_blue), other=(card_of("other"), says_blue))
     engine.costs_s["net"] = 0.5
-    return Watched(engine, ["net"], random.Random(0)), engine
+    return Watched(engine, ["net"], random.Random(0), shown.ROOM), engine
 
 
 def batch(count: int = 1, value: float = 0.0, size: int = 4) -> NDArray[np.float32]:
@@ -43,7 +43,7 @@ async def test_looks_at_frames_are_added_up_with_exits_and_without() -> None:
 
 
 def test_items_are_drawn_from_all_batches_and_bounded() -> None:
-    use = ShownItems(random.Random(1))
+    use = ShownItems(random.Random(1), shown.ROOM)
     for number in range(10 * shown.ROOM.items):
         assert use.is_shown == (number >= LEAST_ITEMS)
         use.ran(batch(2, number), None)
@@ -56,19 +56,19 @@ def test_items_are_drawn_from_all_batches_and_bounded() -> None:
 
 
 def test_large_pictures_are_bounded_by_their_bytes(monkeypatch: object) -> None:
-    use = ShownItems(random.Random(1))
+    use = ShownItems(random.Random(1), shown.ROOM)
     for _ in range(200):
         use.ran(batch(1, size=512), None)
     assert sum(item.nbytes for item in use.items) <= shown.ROOM.nbytes
     assert len(use.items) == shown.ROOM.nbytes // (3 * 512 * 512 * 2)
-    huge = ShownItems(random.Random(1))
+    huge = ShownItems(random.Random(1), shown.ROOM)
     huge.ran(batch(1, size=2048), None)
     assert not huge.items
     assert not huge.is_shown
 
 
 def test_pictures_of_the_commonest_shape_are_compared_whatever_came_first() -> None:
-    use = ShownItems(random.Random(1))
+    use = ShownItems(random.Random(1), shown.ROOM)
     use.ran(batch(1, size=8), None)
     for _ in range(5):
         use.ran(batch(1), None)
@@ -81,11 +81,20 @@ def test_pictures_of_the_commonest_shape_are_compared_whatever_came_first() -> N
 
 
 def test_bytes_stay_bytes_and_nothing_is_kept_after_the_contest() -> None:
-    use = ShownItems(random.Random(1))
+    use = ShownItems(random.Random(1), shown.ROOM)
     use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
     assert use.items[0].dtype == np.uint8
     use.forget()
     use.ran(np.zeros((1, 4, 4, 3), np.uint8), 0.1)
     assert use.items == []
     assert use.taken_s == 0.2
+
+
+def test_nothing_is_kept_before_it_is_wanted() -> None:
+    use = ShownItems(random.Random(1))
+    use.ran(batch(), 0.1)
+    assert (use.items, use.taken_s) == ([], 0.1)
+    use.keep()
+    use.ran(batch(), 0.1)
+    assert len(use.items) == 1
     assert shown.ROOM.items == 256

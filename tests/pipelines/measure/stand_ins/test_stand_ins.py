@@ -44,6 +44,7 @@ ENTRY = Catalogue([SHIPPED]).find(MODEL)
 DETECT = {"name": "detect", "task": "detect", "model": "motion"}
 COLOUR = {"name": "colour", "task": "recognise", "input": "detect", "model": MODEL}
 WORTH_S = 1.01 * CONTEST_S / GAIN
+LONG_S = CONTEST_S / CONTEST_SHARE
 
 
 def says(batch: NDArray[np.float32]) -> list[NDArray[np.float32]]:
@@ -100,6 +101,7 @@ class Bench:
     async def takes(self, seconds: float) -> None:
         """The network takes so many processor seconds for looks at frames."""
         assert isinstance(self.stand_ins.engine, Watched)
+        await self.looks()  # pictures are kept from then on
         for _ in range(LEAST_ITEMS):
             self.engine.costs_s[MODEL] = seconds / LEAST_ITEMS
             await self.stand_ins.engine.infer(MODEL, np.zeros((1, 3, 4, 4), np.float32), Urgency(1e9))
@@ -162,9 +164,18 @@ async def test_a_contest_is_held_once_it_would_have_paid_and_its_winner_is_tried
         assert not again.stand_ins._use(MODEL).items
 
 
-@pytest.mark.parametrize(
-    ("share", "used_s"), [(0.5, CONTEST_S / CONTEST_SHARE), (0.005, 2 * CONTEST_S / CONTEST_SHARE)]
-)
+async def test_pictures_are_kept_from_half_of_the_way_on(bench: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(bench(used_s=LONG_S / 2 - 1), monkeypatch) as here:
+        await here.takes(1.0)
+        assert isinstance(here.stand_ins.engine, Watched)
+        use = here.stand_ins.engine.uses[MODEL]
+        assert not use.items
+        here.used_s += 2
+        await here.takes(1.0)
+        assert use.is_shown
+
+
+@pytest.mark.parametrize(("share", "used_s"), [(0.5, LONG_S), (0.005, 2 * LONG_S)])
 async def test_no_contest_is_held_that_is_more_than_a_trifle_or_that_the_budget_does_not_pay(
     bench: Opened, monkeypatch: pytest.MonkeyPatch, share: float, used_s: float
 ) -> None:
