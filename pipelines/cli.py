@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 import click
@@ -87,6 +88,9 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # as SIGINT: what is open is closed
     debug = len(arguments) < len(sys.argv) - 1
+    for name in ("stdout", "stderr"):  # closed by who has started us: its place is taken before a file of ours gets it
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback
     _set_up_logging(debug)

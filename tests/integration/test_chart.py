@@ -7,6 +7,7 @@ documentation, of the fields that the chart has.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -101,6 +102,7 @@ CUSTOM = {
     ),
     "PodMonitor": closed(
         {
+            "jobLabel": TEXT,
             "selector": closed({"matchLabels": {"type": "object"}}, {"matchExpressions": {"type": "array"}}),
             "podMetricsEndpoints": {
                 "type": "array",
@@ -264,6 +266,13 @@ def test_services_budgets_and_policies_find_their_pods() -> None:
     assert all(any(wanted <= each.items() for wanted in covered) for each in labels)
 
 
+def test_what_is_scraped_has_the_job_that_alerts_ask_for() -> None:
+    (monitor,) = of("PodMonitor", *ALL).values()
+    alerts = (ROOT / "deploy" / "alerts.yml").read_text()
+    jobs = {pod["metadata"]["labels"][monitor["spec"]["jobLabel"]] for _, pod in pods(*ALL)}
+    assert jobs == set(re.findall(r'job="(\w+)"', alerts)) == {"sluice"}
+
+
 def test_who_may_speak_to_whom() -> None:
     policies = of("NetworkPolicy", *ALL)
     incoming = {
@@ -282,7 +291,7 @@ def test_who_may_speak_to_whom() -> None:
     }
     assert outgoing["backend"] == outgoing["serve"] == outgoing["topics"] == {53, 9093}, "the broker's"
     assert outgoing["worker"] == {53, 9093, 8001, 443}
-    assert outgoing["capture"] == {53, 9093, 554, 8554, 80, 443}
+    assert outgoing["capture"] == {53, 9093, 554, 8554, 322, 80, 443}
     somewhere = of(
         "NetworkPolicy", *FEW, "--set", r"broker.url=kafka://[fd00::1]:9094\,kafka,networkPolicy.brokerPorts={9095}"
     )

@@ -88,6 +88,8 @@ def command(
         if stream.uri.live:
             raise BadInput(f"stream {stream.id}: a camera has no end: give recordings by --source")
     if broker is not None or archive is not None:
+        if anew:
+            raise BadInput("--anew loses results that are here: give a job at workers another name by --out")
         topics = wanted.query.publish.topics.with_prefix(prefix)
         _submit(_jobs_at(broker, broker_timeout_s, topics), query, wanted, out, archive)
         return

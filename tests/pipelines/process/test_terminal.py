@@ -77,6 +77,13 @@ def test_no_command_prints_past_the_safe_ways() -> None:
     assert [path.name for path in found if past.search(path.read_text())] == []
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_a_command_works_where_nobody_shall_read_what_it_says(closed: str) -> None:
+    command = ["sh", "-c", f"{sys.executable} -m pipelines.cli models list {closed}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_reader_that_has_left_is_no_failure() -> None:
     reader, writer = os.pipe()
     os.close(reader)

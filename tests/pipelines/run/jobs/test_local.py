@@ -149,6 +149,10 @@ def test_a_recording_that_comes_between_two_of_its_name_is_told_why_it_is_refuse
         (("--source", "none/*.mp4", "--out", "r.jsonl"), "no file is called so"),
         (("--out", "r.jsonl"), "the query has no streams"),
         (("--source", "query.yaml", "--archive", ".", "--out", "r.jsonl"), "no broker given"),  # workers have archives
+        (
+            ("--source", "query.yaml", "--archive", ".", "--out", "r.jsonl", "--anew"),
+            "--anew loses results that are here",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, more: tuple[str, ...], said: str) -> None:
