@@ -245,6 +245,29 @@ def test_backends_scale_by_what_the_scheduler_wants_and_workers_by_what_waits() 
     assert services["sluice-backend-nvidia"]["spec"]["clusterIP"] == "None", "clients choose among all of them"
 
 
+def test_a_change_of_a_file_starts_anew_those_that_have_read_it() -> None:
+    def templates(*given: object) -> dict[str, Thing]:
+        made = of("Deployment", *SEVERAL, "--set", "schedule.enabled=true,serve.query=yard.yaml", *given)
+        return {name.removeprefix("sluice-"): each["spec"]["template"] for name, each in made.items()}
+
+    def anew(*given: object) -> set[str]:
+        now, was = templates(*given), templates()
+        return {name for name in now if now[name] != was[name]}
+
+    assert anew("--set-file", rf"queries.yard\.yaml={ROOT}/examples/street.yaml") == {"capture-yard", "serve"}
+    assert anew("--set-string", "schedule.machines=machines: {}") == {"schedule"}
+    assert (
+        templates("--set-string", "schedule.machines=a")["schedule"]
+        != templates("--set-string", "schedule.machines=b")["schedule"]
+    )
+
+
+def test_a_query_that_lists_no_streams_has_no_capture() -> None:
+    more = ("--set-string", r"queries.all\.yaml=name: all", "--set-string", r"queries.elsewhere\.yaml=")
+    captures = {name for name in of("Deployment", *FEW, *more) if "capture" in name}
+    assert captures == {"sluice-capture-yard", "sluice-capture-elsewhere"}, "a text that is elsewhere may list some"
+
+
 def test_a_part_of_which_none_shall_run_has_none() -> None:
     none = of("Deployment", *FEW, "--set", "worker.replicas=0")["sluice-worker"]["spec"]["replicas"]
     assert (none, of("Deployment", *FEW)["sluice-capture-yard"]["spec"]["replicas"]) == (0, 1)

@@ -35,15 +35,15 @@ labels:
 {{- end }}
 
 {{/* The pod of a component: root, names (COMPONENT, PART), values, args; further: port, grace, secret, tls, ca, files
-     (ConfigMaps by the path at which they are mounted), claims (the same of volumes; /archive is read only), follows (it reads queries that change), suffix of the image. */}}
+     (ConfigMaps by the path at which they are mounted), claims (the same of volumes; /archive is read only), text (of a file for whose change it is started anew), suffix of the image. */}}
 {{- define "sluice.pod" -}}
 {{- $values := .root.Values }}
 metadata:
   labels:
     {{- include "sluice.labels" (prepend .names .root) | nindent 4 }}
-  {{- if and (hasKey (.files | default dict) "/etc/sluice/queries") (not .follows) }}
+  {{- with .text }}
   annotations:
-    checksum/queries: {{ toJson $values.queries | sha256sum }}
+    checksum/text: {{ sha256sum . }}
   {{- end }}
 spec:
   automountServiceAccountToken: false
