@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 import click
@@ -90,7 +89,7 @@ def main() -> None:
     debug = len(arguments) < len(sys.argv) - 1
     for name in ("stdout", "stderr"):  # closed by who has started us: its place is taken before a file of ours gets it
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback
     _set_up_logging(debug)
