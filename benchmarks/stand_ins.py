@@ -1,10 +1,10 @@
 """What stand-ins spare on video, and what they cost where they cannot pay.
 
-Two generated streets of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a
-tracker and a recogniser: the one that ships, one of 7 ms a look and one of 21 ms. Each is shown to three processes at
-once, as ``sluice run`` analyses it: the network alone (no exits, no stand-in), with exits alone (``variants: false``),
-and everything at its default. ``recording``: the last two have learnt from the first five minutes before, by ``sluice
-learn``, which compares variants too; the rest of the street is shown.
+A generated street of twenty minutes and the real clips, each shown once, at five frames a second; a detector, a tracker
+and a recogniser: the one that ships, and one of 7 ms a look. Each is shown to three processes at once, as ``sluice
+run`` analyses it: the network alone (no exits, no stand-in), with exits alone (``variants: false``), and everything at
+its default. ``recording``: the last two have learnt from the first five minutes before, by ``sluice learn``, which
+compares variants too; the rest of the street is shown.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
 how far the results had come. ``answered`` is the share of the looks that a stand-in or exits made; words are compared
@@ -26,7 +26,7 @@ from benchmarks.exits_video_parts.cases import FPS, NANO, STREET_S, Case, clips,
 from benchmarks.exits_video_parts.rows import FIRST, HALVED_S, SECOND, WHOLE, share_columns
 from benchmarks.exits_video_parts.scores import EXITS, compared, published
 from benchmarks.exits_video_parts.settings import LEARNT, LEARNT_S, NOTHING
-from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
+from benchmarks.recogniser_parts.dear import MIDDLE, ready
 from benchmarks.run_parts.watched import Asked, Watched, learn, together
 from benchmarks.tracking_parts.recordings import models
 
@@ -57,11 +57,10 @@ def settings(quick: bool) -> Iterator[Setting]:
     if quick:
         yield Setting(streets()[0].part(0, QUICK_S), SHIPPED, "track", NOTHING)
         return
-    first, second = streets()[:2]
-    yield Setting(first, MIDDLE.name, "track", NOTHING)
-    for case, recogniser in ((first, MIDDLE.name), (second, MIDDLE.name), (first, SHIPPED), (first, DEAR.name)):
-        yield Setting(case, recogniser, "track")
-    yield Setting(first, MIDDLE.name, "look")
+    street = streets()[0]
+    yield Setting(street, MIDDLE.name, "track", NOTHING)
+    for recogniser, answer in ((MIDDLE.name, "track"), (SHIPPED, "track"), (MIDDLE.name, "look")):
+        yield Setting(street, recogniser, answer)
     for case in clips():
         yield Setting(case, MIDDLE.name, "track", NOTHING)
 
@@ -84,7 +83,7 @@ def headline(found: Sequence[harness.Row]) -> Mapping[str, Any]:
 
 def _rows(setting: Setting) -> Iterator[harness.Row]:
     with tempfile.TemporaryDirectory(prefix="sluice-stand-ins-") as scratch:
-        directories = [ready(MIDDLE, DEAR)]
+        directories = [ready(MIDDLE)]
         if setting.case.detector == NANO:
             models(NANO, Path(scratch) / "models")
             directories.append(Path(scratch) / "models")
