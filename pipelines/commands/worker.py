@@ -96,7 +96,7 @@ def command(
     """
     files = QueryFiles(queries, catalogue(models), sources)
     path, _, wanted = files.first[0]
-    if adapt and not all(each.query.learns for _, _, each in files.first):
+    if adapt and not any(each.query.learns for _, _, each in files.first):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     if record is not None and files.follows:
         raise BadInput("--record keeps what one query finds: name one file, or leave --record out")

@@ -17,7 +17,6 @@ from pipelines.partition.duties import Duties, PlanPublisher
 from pipelines.partition.sampling import thinned
 from pipelines.partition.stream_state import StateConfig
 from pipelines.query.dag import CompiledQuery
-from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives
 from pipelines.settings import BrokerSettings
@@ -93,7 +92,7 @@ class OpenQueries:
 
     async def _opened(self, path: Path, wanted: CompiledQuery, before: _Held | None) -> _Held:
         topics = self._topics_of(path, wanted)
-        found = await self._common.open(wanted, self._linked(path, wanted, topics))
+        found = await self._common.open(wanted, self._linked(wanted, topics))
         shortcuts = found.parts.shortcuts
         state = StateConfig(topics.name("state"), shortcuts.nodes, shortcuts.news.listen())
         duties = Duties(
@@ -117,14 +116,10 @@ class OpenQueries:
             )
         return topics
 
-    def _linked(
-        self, path: Path, wanted: CompiledQuery, topics: TopicsConfig
-    ) -> AbstractAsyncContextManager[Elsewhere] | None:
-        """The link to the adaptation worker, if there is one."""
-        if self._adapted_at is None:
+    def _linked(self, wanted: CompiledQuery, topics: TopicsConfig) -> AbstractAsyncContextManager[Elsewhere] | None:
+        """The link to the adaptation worker, if there is one and the query has something to learn."""
+        if self._adapted_at is None or not wanted.query.learns:
             return None
-        if not wanted.query.learns:
-            raise BadInput(f"--adapt: {path}: {NOTHING_LEARNS}, or leave --adapt out")
         from pipelines.worker.adapt.link import linked
 
         return linked(wanted.query.name, self._adapted_at, topics, self._config.give_up_s)

@@ -1,0 +1,45 @@
+"""Queries of one worker that have little in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines.assembly.parts import Setting
+from pipelines.cli import sluice
+from pipelines.environment import catalogue
+from pipelines.query.dag import compiled
+from pipelines.settings import BrokerSettings
+from pipelines.worker.common import Common
+from pipelines.worker.open_queries import OpenQueries
+from pipelines.worker.worker import WorkerConfig
+from tests.pipelines.queries import DETECT, query, write
+
+STILL = "version: 1\nname: still\nslo_ms: 500\nnodes: [{name: detect, task: detect, model: motion}]\n"
+LEARNS = (
+    "version: 1\nname: learns\nslo_ms: 500\nnodes: [{name: a, task: recognise, input: frame, model: street-kind}]\n"
+)
+NOWHERE = BrokerSettings(("127.0.0.1:1",))
+
+
+async def test_a_query_that_has_nothing_to_learn_runs_beside_those_that_learn_elsewhere() -> None:
+    known, config = catalogue([]), WorkerConfig(NOWHERE, "site", "sluice.frames.v1")
+    async with Common(known, Setting()) as common:
+        queries = OpenQueries(config, common, {}, adapted_at=NOWHERE)
+        await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
+        assert list(queries.files) == [Path("a.yaml")]
+        await queries.withdraw("test")
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"), [((STILL,), "nothing of this query learns"), ((STILL, LEARNS), "no broker")]
+)
+def test_adapt_is_refused_where_no_query_has_something_to_learn(
+    texts: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    for number, text in enumerate(texts):
+        write(tmp_path / f"{number}.yaml", text)
+    words = ["worker", str(tmp_path), "--adapt", "--broker", "kafka://127.0.0.1:1", "--broker-timeout", "0"]
+    assert said in str(CliRunner().invoke(sluice, words).exception)
