@@ -40,7 +40,8 @@ def command(
     It reads topics and changes nothing. Frames are read only while the page is open.
     """
     listening = options.listen_at(listen, secret_file)
-    shown, topics = None if query is None else load_query(query), at.topics()
+    shown = None if query is None else load_query(query)
+    topics = at.topics(None if shown is None else shown.publish.topics)
     # The page, which a mistyped option need not wait for.
     from pipelines.health.heartbeat import Heartbeat
     from pipelines.observe.live.page import Page

@@ -112,7 +112,8 @@ class _Ended:
         self.files.close()
         report = _report(self.listening, shortcuts, time.monotonic() - self.started_s)
         if report.frames.sampled or problem is None:
-            SafeConsole(stderr=self.outputs.results == "-").print(render(report))
+            lines = (self.outputs.results, self.outputs.events)
+            SafeConsole(stderr="-" in lines).print(render(report))
         if self.outputs.report is not None:
             try:
                 self.outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")

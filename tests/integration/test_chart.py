@@ -30,6 +30,7 @@ FEW = ("--set-file", rf"queries.yard\.yaml={ROOT}/examples/compose.yaml")
 SEVERAL = (*FEW, "--set-file", rf"queries.people\.yaml={ROOT}/examples/people.yaml")
 SETS = {"all": ALL, "few": FEW, "several": SEVERAL}
 KUBERNETES = "1.33.0"
+SITE = "name: yard\n    publish: {topics: {prefix: yards.}}\n"
 
 Thing = dict[str, Any]
 
@@ -260,6 +261,18 @@ def test_a_change_of_a_file_starts_anew_those_that_have_read_it() -> None:
         templates("--set-string", "schedule.machines=a")["schedule"]
         != templates("--set-string", "schedule.machines=b")["schedule"]
     )
+
+
+def test_all_parts_use_the_topics_that_a_query_names(tmp_path: Path) -> None:
+    fleet = tmp_path / "values.yaml"
+    fleet.write_text(ALL[1].read_text().replace("prefix: site.\n", "").replace("name: yard\n", SITE))
+    for name, pod in pods("--values", fleet):
+        if "topics" not in name:  # they are made as the query says
+            args = pod["spec"]["containers"][0]["args"]
+            assert args[args.index("--prefix") + 1] == "yards.", name
+    trigger = of("ScaledObject", "--values", fleet)["sluice-worker"]["spec"]["triggers"][0]["metadata"]
+    assert (trigger["topic"], trigger["consumerGroup"]) == ("yards.frames.v1", "yards.yard")
+    assert not any("--prefix" in pod["spec"]["containers"][0]["args"] for _, pod in pods(*FEW))
 
 
 def test_a_query_that_lists_no_streams_has_no_capture() -> None:

@@ -200,10 +200,17 @@ spec:
       {{- include "sluice.selector" $names | nindent 6 }}
 {{- end }}
 
+{{/* The beginning of topics' names, for parts without a query too: all queries have one. Nothing where no text says it. */}}
+{{- define "sluice.prefix" -}}
+{{- $said := "" }}
+{{- range $file, $text := .Values.queries }}{{ $said = default $said (dig "publish" "topics" "prefix" "" (fromYaml $text)) }}{{ end }}
+{{- default $said .Values.prefix }}
+{{- end }}
+
 {{/* The options of all commands that speak to the broker. */}}
 {{- define "sluice.options" -}}
 {{- $options := list "--alive" "/tmp/alive" }}
-{{- with .Values.prefix }}{{ $options = concat $options (list "--prefix" .) }}{{ end }}
+{{- with include "sluice.prefix" . }}{{ $options = concat $options (list "--prefix" .) }}{{ end }}
 {{- toJson $options }}
 {{- end }}
 

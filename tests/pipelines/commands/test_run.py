@@ -168,6 +168,14 @@ def test_a_job_is_not_written_over_its_recording(tmp_path: Path) -> None:
     assert (tmp_path / "clip.mp4").stat().st_size > 0
 
 
+@pytest.mark.parametrize("option", ["--out", "--events"])
+def test_lines_for_programs_are_alone_on_stdout(option: str, tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    said = run("clip.mp4", option, "-")
+    assert [json.loads(line)["stream"] for line in said.stdout.splitlines()]
+    assert " analysed " in said.stderr
+
+
 def test_it_is_said_where_events_cannot_come(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_clip(tmp_path / "clip.mp4", frames=3)
     run(write(tmp_path / "query.yaml", MOTION), "--source", "clip.mp4", "--events", "events.jsonl")
