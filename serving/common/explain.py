@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
@@ -31,8 +31,10 @@ class Strict(BaseModel):
 
 
 def _is_number(kind: Any) -> bool:
-    within = get_args(kind) if get_origin(kind) in (Union, UnionType, Annotated) else ()
-    return kind in (int, float) or (bool not in within and any(map(_is_number, within)))
+    if get_origin(kind) is Annotated:
+        return _is_number(get_args(kind)[0])
+    within = set(get_args(kind)) - {NoneType} if get_origin(kind) in (Union, UnionType) else set()
+    return kind in (int, float) or (bool(within) and all(map(_is_number, within)))
 
 
 def listed(value: Any) -> Any:

@@ -269,12 +269,14 @@ def test_a_sample_that_is_none_is_told_what_was_meant(tmp_path: Path, written: s
 
 @pytest.mark.parametrize("word", ["yes", "no", "true", "off"])
 def test_a_word_is_no_number(tmp_path: Path, word: str) -> None:
-    path = write(tmp_path / "q.yaml", GOOD.replace("250", word).replace("1280", word).replace("0.01", word))
+    text = GOOD.replace("250", word).replace("1280", word).replace("0.01", word)
+    path = write(tmp_path / "q.yaml", text.replace("gallery: people", f"gallery: people, margin: {word}"))
     read = "'true'" if word in ("yes", "true") else "'false'"
     assert [line.partition(": ")[2] for line in problems_of(path)] == [
         f"slo_ms: {read} should be a number",
         f"streams[1].max_width: {read} should be a integer",
         f"nodes[0].motion.min_area: {read} should be a number",
+        f"nodes[2].margin: {read} should be a number",
     ]
 
 
