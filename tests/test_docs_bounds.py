@@ -209,7 +209,7 @@ SAID = {
         f"of which a node knows which shortcuts have answered | *{trials.REMEMBERED}* |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
-        f"are tuned on, of a stream or of all | *{held_looks.KEPT}; {mib(held_looks.KEPT_BYTES)} in a process* |",
+        f"are tuned on, of a stream or of all | *{held_looks.KEPT}; {mib(held_looks.KEPT_BYTES)} for all of a query* |",
         f"| *{followed_runs.MOST_RUNS}* for each node with an oracle elsewhere |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each reads at most "
         f"{artefact.MOST_VALUES} values of one input* |",
