@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from pipelines.query.query_file import load_query
+from serving.catalogue.public import public_models
 from tests.commands import accepted
 from tests.real.helm import helm
 
@@ -172,6 +173,14 @@ def test_pods_are_confined(given: tuple[object, ...]) -> None:
         results = {"/job-results"} if "--job-results" in container["args"] else set()
         assert writable == {"/tmp", "/var/lib/sluice"} | results
         assert {mount["name"] for mount in container["volumeMounts"]} == {each["name"] for each in spec["volumes"]}
+
+
+def test_a_network_is_quantised_in_what_a_pod_may_write_for_the_moment() -> None:
+    largest = max(build.size_bytes for model in public_models().values() for build in model.builds)
+    for name, pod in pods(*ALL):
+        (room,) = (each["emptyDir"] for each in pod["spec"]["volumes"] if each["name"] == "tmp")
+        assert "medium" not in room, f"{name}: it would take of the memory"
+        assert int(room["sizeLimit"].removesuffix("Gi")) << 30 > 3 * largest
 
 
 def test_secrets_are_named_and_never_written() -> None:

@@ -140,7 +140,7 @@ spec:
         - {name: kafka, mountPath: /etc/sluice/kafka, readOnly: true}
         {{- end }}
   volumes:
-    - {name: tmp, emptyDir: {medium: Memory, sizeLimit: 64Mi}}
+    - {name: tmp, emptyDir: {sizeLimit: 1Gi}}  # a network is quantised there, by three files
     - name: storage
       {{- if $values.storageClaim }}
       persistentVolumeClaim: {claimName: {{ $values.storageClaim }}}
