@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pipelines.health.heartbeat import MAX_AGE_S, ailment
+from pipelines.process.numbers import Number
 from serving.errors import Unavailable
 
 
@@ -16,7 +17,7 @@ from serving.errors import Unavailable
 @click.option(
     "--max-age",
     "max_age_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=MAX_AGE_S,
     show_default=True,
     metavar="SECONDS",

@@ -15,6 +15,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.wire.result import MOVING
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.dag import CompiledQuery
@@ -37,7 +38,7 @@ WAIT_S = 20.0
 @options.models
 @click.option("--yes", is_flag=True, help="Ask nothing: what is not given is whatever moves.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-@click.option("--wait", "wait_s", type=click.FloatRange(min=1), default=WAIT_S, show_default=True, metavar="SECONDS",
+@click.option("--wait", "wait_s", type=Number(min=1), default=WAIT_S, show_default=True, metavar="SECONDS",
               help="How long to wait for the first frame.")  # fmt: skip
 def command(
     query: Path,

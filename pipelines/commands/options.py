@@ -14,6 +14,7 @@ import click
 
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
+from pipelines.process.numbers import Number
 from pipelines.settings import BrokerSettings, broker_settings, serve_secret
 from serving.common.clock import SYSTEM
 from serving.errors import BadInput
@@ -34,7 +35,7 @@ broker = click.option(
 broker_timeout = click.option(
     "--broker-timeout",
     "broker_timeout_s",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -94,7 +95,7 @@ limit = click.option(
 give_up = click.option(
     "--give-up",
     "give_up_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="SECONDS",
     help="End a stream whose camera gave no frame for this long.  [default: try for ever]",
 )

@@ -17,6 +17,7 @@ from operators.wire.schema import Result
 from pipelines.commands import options
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.kafka.results import ResultsReader
+from pipelines.process.numbers import Number
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
 from pipelines.report.watch_view import TITLES, ColouredLine, WatchView
@@ -32,7 +33,7 @@ HOW = "Results appear as they come; --from-beginning shows those that the topic 
 @click.option("--stream", "streams", multiple=True, help="Only this stream; may be repeated.")
 @click.option("--from-beginning", is_flag=True, help="Begin with the oldest result that the topic still has.")
 @click.option("--limit", type=click.IntRange(min=1), help="End after this many results.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time.")
+@click.option("--timeout", "timeout_s", type=Number(min=0), metavar="SECONDS", help="End after this time.")
 @options.alive
 @options.prefix
 def command(

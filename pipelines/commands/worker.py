@@ -13,6 +13,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.observe.web.listen import Listen
+from pipelines.process.numbers import Number
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import BrokerSettings, hwaccel, stalled_end_s, stream_bounds
 from pipelines.worker.query_files import QueryFiles
@@ -44,7 +45,7 @@ GROUP = r"[A-Za-z0-9._-]{1,100}"
 @click.option(
     "--stalled-after",
     "stalled_after_s",
-    type=click.FloatRange(min=1),
+    type=Number(min=1),
     default=STALLED_AFTER_S,
     show_default=True,
     metavar="SECONDS",

@@ -2,5 +2,5 @@
 without secrets, limits of memory, and small helpers for asyncio tasks.
 
 Read in this order: ``signals``, ``terminal``, ``safe_console``, ``suggesting``,
-``extras``, ``heap``, ``tuning``, ``tasks``, ``iterated``.
+``numbers``, ``extras``, ``heap``, ``tuning``, ``tasks``, ``iterated``.
 """

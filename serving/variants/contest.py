@@ -23,7 +23,7 @@ from serving.variants.variant import ENGINES, parse
 
 log = logging.getLogger(__name__)
 
-SCHEMA = "sluice.contest/1"
+SCHEMA = "sluice.contest/2"
 FILE = "contest.json"
 MOST = 16
 """Contenders of a contest."""

@@ -14,6 +14,7 @@ from pipelines.commands.backend.doors import DEFAULT_GRPC, DEFAULT_HTTP, TlsPath
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import read_secret
+from pipelines.process.numbers import Number
 from pipelines.settings import broker_settings, serve_secret, stalled_end_s
 from serving.errors import BadInput
 from serving.remote.protocol.parameters import WireLimits
@@ -53,7 +54,7 @@ LIMITS = ServerLimits()
 @click.option(
     "--drain",
     "drain_s",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="SECONDS",
     default=30.0,
     show_default=True,

@@ -11,6 +11,7 @@ import click
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue, measured
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
 from pipelines.settings import broker_settings
 from serving.errors import BadInput, ModelError
@@ -27,7 +28,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--every",
     "every_s",
-    type=click.FloatRange(3, 3600),
+    type=Number(3, 3600),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

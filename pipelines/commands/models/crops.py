@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
 from serving.errors import BadInput
 
@@ -16,13 +17,13 @@ from serving.errors import BadInput
 @click.option("--attribute", metavar="NAME", help="Sort by this answer of a recogniser.  [default: the object's label]")
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.08,
     show_default=True,
     help="Share of a box that is added on every side; the shipped recognisers' is the default.",
 )
 @click.option("--per-track", type=click.IntRange(1, 100), default=4, show_default=True, help="Most crops of an object.")
-@click.option("--apart-s", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Seconds between these.")
+@click.option("--apart-s", type=Number(min=0), default=1.0, show_default=True, help="Seconds between these.")
 def command(recording: Path, into: Path, attribute: str | None, margin: float, per_track: int, apart_s: float) -> None:
     """Cut the tracked objects out of what --record has kept, into folders by what was said of them.
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
+from pipelines.process.numbers import Number
 from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
 from pipelines.settings import device
@@ -57,7 +58,7 @@ class Words(click.ParamType):
 @click.option("--max-batch", type=click.IntRange(1, 1024), help="[default: 16, on a GPU 64]")
 @click.option(
     "--budget-s",
-    type=click.FloatRange(min=0.1),
+    type=Number(min=0.1),
     default=60.0,
     show_default=True,
     help="Time for latencies, of each model.",

@@ -12,6 +12,7 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
+from pipelines.process.numbers import Number
 from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
 from pipelines.settings import model_dirs
@@ -43,7 +44,7 @@ MOST_NOTES = 5
 @click.option("--into", metavar="DIR", type=click.Path(path_type=Path), help="Where to put it. Default: the user's.")
 @click.option(
     "--right",
-    type=click.FloatRange(0.5, 0.99),
+    type=Number(0.5, 0.99),
     default=RIGHT,
     show_default=True,
     help="Share of its names that shall be right; what is less sure is `unknown`.",

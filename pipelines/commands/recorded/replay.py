@@ -11,6 +11,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.observe.record.layout import Manifest
 from pipelines.observe.record.reading import read_manifest
+from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.dag import CompiledQuery
@@ -28,7 +29,7 @@ TOLERANCE = 0.05
 @options.models
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0, max=1),
+    type=Number(min=0, max=1),
     default=TOLERANCE,
     show_default=True,
     metavar="SHARE",

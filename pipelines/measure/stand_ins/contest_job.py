@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,13 +13,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.learned.vocabulary import Vocabulary
 from learning.job_child import serve_jobs
 from operators.detect.agreement import UNSURE, same_objects
+from operators.recognise.classifier import probabilities
+from operators.wire.result import UNKNOWN
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
+from serving.common.tensors import Array
 from serving.errors import ModelError, SluiceError
 from serving.graphs.surgery.sizes import Size
-from serving.profiling.agreement import AGREE, Agree
+from serving.profiling.agreement import AGREE, Agree, Shares
 from serving.profiling.contest import ContestItems, held
 from serving.variants.artefacts import folder
 from serving.variants.contest import MOST, Contest
@@ -105,9 +110,18 @@ def _on(card: ModelCard, shape: Sequence[int]) -> ModelCard:
 
 
 def _agree(card: ModelCard) -> Agree:
-    if card.decoding is None:
-        return AGREE[card.task]
-    return same_objects(card, sure=card.decoding.min_score + UNSURE)
+    if card.decoding is not None:
+        return same_objects(card, sure=card.decoding.min_score + UNSURE)
+    named = [number for number, label in enumerate(card.classes) if label != UNKNOWN]
+    return AGREE[card.task] if card.task != "classify" or len(named) < 2 else partial(_same_words, card, named)
+
+
+def _same_words(card: ModelCard, named: Sequence[int], reference: Sequence[Array], found: Sequence[Array]) -> Shares:
+    """Whether both say the same word of an item: a class, or that nothing is sure enough, as audits count it."""
+    nameless = tuple(place for place, number in enumerate(named) if card.classes[number] == card.other_label)
+    vocabulary = Vocabulary(len(named), card.min_confidence, nameless)
+    one, other = (vocabulary.of(probabilities(card, outputs[0])[:, named]) for outputs in (reference, found))
+    return np.asarray(one == other, np.float64)
 
 
 if __name__ == "__main__":

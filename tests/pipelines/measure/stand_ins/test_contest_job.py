@@ -12,7 +12,7 @@ import pytest
 
 from learning.job_child import JobAnswer, answered
 from learning.job_runner import JobRunner
-from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob, alone
+from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob, _agree, alone
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import Malformed, SluiceError
 from serving.variants.artefacts import folder
@@ -88,3 +88,13 @@ def test_where_nothing_can_be_written_nobody_waits(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) != []
     with pytest.raises(SluiceError), alone(tmp_path), alone(tmp_path):
         pass
+
+
+def test_classifiers_are_compared_by_the_words_that_are_published() -> None:
+    card = KNOWN.find(MODEL).card.model_copy(
+        update={"classes": ("red", "blue", "other"), "other_label": "other", "min_confidence": 0.6, "temperature": 1.0}
+    )
+    network = np.array([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1], [0.5, 0.4, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]])
+    variant = np.array([[0.9, 0.1, 0.0], [0.59, 0.3, 0.11], [0.4, 0.5, 0.1], [0.5, 0.4, 0.1], [0.2, 0.7, 0.1]])
+    same = _agree(card.model_copy(update={"scores": "probabilities"}))([network], [variant])
+    assert same.tolist() == [1.0, 0.0, 1.0, 1.0, 0.0]
