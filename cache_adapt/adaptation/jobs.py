@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -32,6 +32,8 @@ TRAINED_ROWS = 4000
 """Samples that one training takes, beside the kind's validation set."""
 FIRST_GUESS_S = 0.3
 """Processor seconds of a training, until one was made."""
+GROWTH = 2.0
+"""The next one is expected to take so many times what the last one did: there are twice as many samples by then."""
 
 
 class Adaptation:
@@ -43,7 +45,8 @@ class Adaptation:
         self._windows = SampleWindows(window_bytes)
         self._states: OrderedDict[Target, TargetState] = OrderedDict()
         self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
-        self._costs_s, self._waits = deque([FIRST_GUESS_S], maxlen=2), False
+        self._expected_s, self._waits = FIRST_GUESS_S, False
+        """Processor seconds of the next training, and whether one is due that these keep waiting."""
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
@@ -112,7 +115,7 @@ class Adaptation:
             if state.history.tried_at_s is None:  # said once: one object may be all that a camera shows for days
                 log.info("%s: %s", _where(due.target.subject), error)
         finally:
-            self._costs_s.append(took.seconds)
+            self._expected_s = GROWTH * took.seconds
             self._budget.pay("training", reserved_s, took.seconds)
             if early:
                 state.history.too_early(now_s(), samples)
@@ -125,11 +128,6 @@ class Adaptation:
         self._windows.expire(now_s)
         for target in [each for each, state in self._states.items() if now_s - state.wanted_at_s > WANTED_S]:
             del self._states[target]
-
-    @property
-    def _expected_s(self) -> float:
-        """Processor seconds of the next training."""
-        return min(self._costs_s)
 
     @property
     def samples(self) -> int:

@@ -27,8 +27,9 @@ log = logging.getLogger(__name__)
 
 OPENING_S, BYTE_S = 0.3, 18e-9
 """First guess of the processor time of cutting a network and loading it once more: at least, and for each byte."""
-LEAST_LOOK_S = 0.002
-"""Processor seconds of a look: in a faster network cuts and lookups take what exits save."""
+LEAST_LOOK_S = 0.0035
+"""Processor seconds of a look: in a faster network cuts and lookups take what exits save. On a busy machine all looks
+take up to twice as long, and a network of 1.2 ms must not be taken for one that is worth it."""
 CUT_SHARE, MOST_CUT_SHARE = 0.04, 0.12
 """Share of a look that cuts and taps take, at least and at most: the looks that tell it are of different moments."""
 

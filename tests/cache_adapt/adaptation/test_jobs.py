@@ -186,10 +186,10 @@ async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogC
     assert budget.spent["training"] == pytest.approx(0.5, abs=0.1), "the kind has told half a second"
     assert budget.left_s == pytest.approx(0.7, abs=0.1), "nothing is set aside any more"
     the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
-    used_s = 41.0
-    assert the.adaptation.next(the.now_s) is not None, "the first has paid for the start of what trains"
-    used_s = 39.0
-    assert the.adaptation.next(the.now_s) is None, "0.28 s are left"
+    used_s = 80.0
+    assert the.adaptation.next(the.now_s) is not None, "1.1 s are left"
+    used_s = 70.0
+    assert the.adaptation.next(the.now_s) is None, "0.9 s are left, and the next has twice as many samples"
 
 
 async def test_a_training_that_ends_in_an_error_is_paid_and_not_tried_again_at_once() -> None:
