@@ -73,7 +73,7 @@ def test_ctrl_c_is_not_for_them() -> None:
     with closing(forked()) as child:
         (shared,) = templates()
         assert os.getpgid(shared.pid) == shared.pid
-        assert os.getpgid(child.pid) == child.pid
+        assert os.getpgid(child.pid) in (shared.pid, child.pid), "its template's, until it has one of its own"
 
 
 def test_the_decoder_starts_no_thread_before_it_is_forked() -> None:

@@ -26,7 +26,7 @@ def test_a_broker_that_goes_away_while_a_job_is_looked_at_is_told_in_a_line(monk
 
 def test_a_broker_that_goes_away_while_a_job_is_ended_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     producer = Mock(**{"partitions_for.return_value": {0}, "send.side_effect": KafkaTimeoutError("no answer")})
-    for name, made in (("admin", Mock()), ("demand", None), ("frames_producer", producer)):
+    for name, made in (("admin", Mock()), ("demand", None), ("frames_producer", producer), ("standing", None)):
         monkeypatch.setattr(submitting, name, lambda *_, made=made: made)
     with pytest.raises(Unavailable, match=LINE):
         cancel(AT, "night")
