@@ -44,19 +44,16 @@ class Fork:
 
     def __init__(self, module: str, files: tuple[int, int, int], start: Start) -> None:
         """``files`` become its input, output and errors. Raises OSError."""
-        with _joining:
-            template = _templates.get(module)
-            if template is None or not template.alive:
-                template = _templates[module] = ForkTemplate(start)
-            self._template = template
-            template.forks += 1
         self._code: int | None = None
         self.pid = 0
-        try:
-            self.pid = template.fork(files)
-        except BaseException:
-            self._leave()
-            raise
+        while not self.pid:
+            is_new = self._join(module, start)
+            try:
+                self.pid = self._template.fork(files)
+            except BaseException as error:
+                self._leave()
+                if is_new or not isinstance(error, ConnectionError):
+                    raise  # else it was ending when it was joined: another one does it
 
     def kill(self) -> None:
         """End it at once, from any thread."""
@@ -77,6 +74,17 @@ class Fork:
                 self._leave()
         return self._code
 
+    def _join(self, module: str, start: Start) -> bool:
+        """Take the template of a module, or a new one; whether it is new."""
+        with _joining:
+            template = _templates.get(module)
+            is_new = template is None or not template.alive
+            if template is None or is_new:
+                template = _templates[module] = ForkTemplate(start)
+            self._template = template
+            template.forks += 1
+        return is_new
+
     def _leave(self) -> None:
         with _joining:
             self._template.forks -= 1
@@ -92,12 +100,13 @@ class ForkTemplate:
         self._socket.settimeout(_ANSWER_S)
         with theirs:
             self._process = start(theirs.fileno())
-        self._asking = threading.Lock()
+        self._asking, self._answers = threading.Lock(), True
         self.forks = 0
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        """Whether it answers, as far as is known: one that is ending may not have ended."""
+        return self._answers and self._process.poll() is None
 
     def fork(self, files: tuple[int, int, int]) -> int:
         """The number of a new process. Raises OSError."""
@@ -108,10 +117,14 @@ class ForkTemplate:
 
     def ask(self, number: int, files: tuple[int, ...] = ()) -> int:
         """Raises OSError where it does not answer."""
-        with self._asking:
-            socket.send_fds(self._socket, [_NUMBER.pack(number)], files)
-            answer = self._socket.recv(_NUMBER.size)
-        if len(answer) < _NUMBER.size:
+        answer = b""
+        try:
+            with self._asking:
+                socket.send_fds(self._socket, [_NUMBER.pack(number)], files)
+                answer = self._socket.recv(_NUMBER.size)
+        finally:
+            self._answers = len(answer) == _NUMBER.size
+        if not self._answers:
             raise ConnectionResetError("the template of a process is gone")
         return int(_NUMBER.unpack(answer)[0])
 

@@ -63,6 +63,18 @@ def test_without_the_template_its_forks_end_and_the_next_has_another() -> None:
     assert templates() == []
 
 
+def test_a_template_that_ends_as_it_is_joined_has_another_take_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(forked()):
+        (first,) = templates()
+        first.kill()
+        first.wait()
+        monkeypatch.setattr(subprocess.Popen, "poll", lambda self: self.returncode)  # which has not heard of the end
+        with closing(forked()) as child:
+            assert answers(child)
+    monkeypatch.undo()
+    assert templates() == []
+
+
 def test_a_module_that_cannot_be_imported_is_an_error_at_the_start() -> None:
     with pytest.raises(ConnectionError):
         ChildProcess("tests.serving.no_such_module", "nobody", forked=True)
