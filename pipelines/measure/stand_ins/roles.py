@@ -93,7 +93,7 @@ def prospects(query: Query, known: Catalogue, artefacts_dir: Path) -> list[str]:
 
 def _prospect(model: str, contest: Contest | None, accuracy: float) -> str:
     if contest is None:
-        return f"{model}: its variants are compared once it has run for long"
+        return f"{model}: its variants are compared by `sluice learn`, else once it has run for hours"
     won = winner(contest, accuracy)
     if won is None:
         return f"{model} has no stand-in: no variant that agrees takes {PAYS:g} of its processor time or less"
