@@ -69,6 +69,8 @@ from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
 from pipelines.run.jobs import chunk_taker, chunks, live_load, output, parquet_output, pending
+from pipelines.run.learn import taken
+from pipelines.run.learn.recording import LEARNT
 from pipelines.run.replay import comparison, match
 from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
@@ -203,6 +205,7 @@ SAID = {
         f"whose crops it counts | *{crops.MOST_CROPS:,}, {crops.MOST_TRACKS:,}* |",
         f"| *{labelled_crops.MOST_CROPS:,}, {labelled_crops.MOST_CLASSES}; {features.MOST_TUNED}* |",
         f"| width of a crop that it learns from | *{labelled_crops.MOST_WIDTH} pixels* |",
+        f"| *{taken.MOST_LOOKS:,}, {taken.MOST_ITEMS:,}; {LEARNT.items:,}, {mib(LEARNT.nbytes)}* |",
         f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{trials.MOST_TRIALS} for each node* |",
