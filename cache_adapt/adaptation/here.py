@@ -52,7 +52,7 @@ class Here:
         return self._adaptation.newest(target.key)
 
     async def run(self) -> None:
-        """Train until this is cancelled; what a kind raises is logged, and costs that training alone."""
+        """Train until this is cancelled."""
         tidied_s = self._clock.monotonic_s()
         while True:
             if self._clock.monotonic_s() - tidied_s >= TIDY_S:
@@ -66,11 +66,7 @@ class Here:
         due = self._adaptation.next(self._now_s())
         if due is None:
             return False
-        try:
-            made = await self._adaptation.train(due, self._now_s)
-        except Exception:
-            log.exception("node %s: a training of %s failed", due.target.subject.node, due.target.kind)
-            return True
+        made = await self._adaptation.train(due, self._now_s)
         if made is not None:
             self._adaptation.published(due.target.key, made.version, made.data, self._now_s())
         return True

@@ -15,7 +15,7 @@ from cache_adapt.adaptation.trainable import Paid, TooEarly, Trainable
 from cache_adapt.adaptation.triggers import History, Reason, why_train
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.versions import digest, next_version, why_not_published
-from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample
+from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample, SampleWindow
 from cache_adapt.adaptation.windows import WINDOWS_BYTES, SampleWindows
 from learning.budget import Budget
 from serving.common.threads import ThreadTime, in_thread
@@ -99,9 +99,12 @@ class Adaptation:
         return min(due, key=lambda each: each[0])[1] if due and not waits else None
 
     async def train(self, due: DueTraining, now_s: Callable[[], float]) -> Artefact | None:
-        """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""
+        """Train; what is to be published, None where nothing is better than what is there. Logs what became of it.
+
+        What a kind raises is logged, and costs that training alone.
+        """
         state, took, artefact = self._states[due.target], ThreadTime(), None
-        samples = self._windows.of(due.target.subject).seen
+        samples = self._window(due.target, state).seen
         reserved_s = self._expected_s if self._budget.reserve(self._expected_s) else 0.0
 
         def paid(processor_s: float) -> None:
@@ -114,6 +117,8 @@ class Adaptation:
             early = True
             if state.history.tried_at_s is None:  # said once: one object may be all that a camera shows for days
                 log.info("%s: %s", _where(due.target.subject), error)
+        except Exception:
+            log.exception("%s: a training of %s failed", _where(due.target.subject), due.target.kind)
         finally:
             self._expected_s = GROWTH * took.seconds
             self._budget.pay("training", reserved_s, took.seconds)
@@ -144,7 +149,7 @@ class Adaptation:
 
     def _begin(self, target: Target, now_s: float) -> TargetState:
         """The state of a target that is new, or was forgotten; it goes on from a version that is there."""
-        state = TargetState(target.key, now_s)
+        state = TargetState(target.key, self._kind.dims(target), now_s)
         found = self._versions.get(state.key)
         if found is not None:
             self._take(target, state, found, now_s)
@@ -154,15 +159,19 @@ class Adaptation:
         return state
 
     def _why(self, target: Target, state: TargetState, now_s: float) -> Reason | None:
-        window = self._windows.of(target.subject)
+        window = self._window(target, state)
         if len(window) < self._kind.least_samples or now_s - state.wanted_at_s > WANTED_S:
             return None
         return why_train(state.history, now_s, window.seen)
 
+    def _window(self, target: Target, state: TargetState) -> SampleWindow:
+        """The samples that the target can be trained on: others may come, of older workers or of anybody."""
+        return self._windows.of(target.subject, state.dims)
+
     async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime, paid: Paid) -> Artefact | None:
         target, state = due.target, self._states[due.target]
         kind, version = self._kind, next_version(state.version, now_s)
-        samples = self._windows.of(target.subject).copy()
+        samples = self._window(target, state).copy()
         rows, held = await in_thread(took.of(partial(samples.split, now_s, TRAINED_ROWS, default_rng(version))))
         where = f"{_where(target.subject)}, {target.kind} ({due.reason})"
         try:

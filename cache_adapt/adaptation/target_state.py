@@ -13,6 +13,8 @@ class TargetState:
     """Everything that is known of one target but for the bytes of its newest version."""
 
     key: str
+    dims: int
+    """The numbers of a sample that it is trained on."""
     wanted_at_s: float
     history: History = field(default_factory=History)
     version: int = 0

@@ -49,6 +49,10 @@ class Trainable(Protocol):
         """Why a target, which is not trusted, cannot be trained; None where it can."""
         ...
 
+    def dims(self, target: Target) -> int:
+        """The numbers of a sample that a target which can be trained is trained on."""
+        ...
+
     async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         """Train on samples, oldest first, perhaps none, and on the kind's validation set; SluiceError where it fails.
 

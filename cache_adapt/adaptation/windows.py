@@ -41,9 +41,9 @@ class SampleWindows:
         if self.size_bytes > self._budget_bytes:
             self._make_room()
 
-    def of(self, subject: Subject) -> SampleWindow:
-        """The largest window of a subject; an empty one where there is none."""
-        return max(self._windows.get(subject, {}).values(), key=len, default=SampleWindow(1, WINDOW_BYTES))
+    def of(self, subject: Subject, dims: int) -> SampleWindow:
+        """The samples of a subject with so many values; an empty window where there are none."""
+        return self._windows.get(subject, {}).get(dims) or SampleWindow(dims, WINDOW_BYTES)
 
     def expire(self, now_s: float) -> None:
         """Drop what has become too old."""

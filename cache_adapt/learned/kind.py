@@ -76,6 +76,9 @@ class ExitsKind:
             return "it is for other words, or another least confidence: give both the same query and models"
         return None
 
+    def dims(self, target: Target) -> int:
+        return decode(target.spec, ExitsSpec).layout.dims
+
     async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         """See ``Trainable``; a thread fits. Equal samples give equal exits."""
         spec, took = decode(target.spec, ExitsSpec), ThreadTime()
@@ -91,9 +94,9 @@ class ExitsKind:
         why = spec.why_unfit(artefact.card, target.subject.network_identity)
         if why is not None:
             raise ModelError(f"learned exits are {why}")
-        if not len(held):
+        rows = spec.layout.unpacked(held.features, held.labels) if len(held) else None
+        if not rows:
             return 0.0
-        rows = spec.layout.unpacked(held.features, held.labels)
         places = [next(n for n, cut in enumerate(spec.cuts) if cut.tensor == each) for each in artefact.tensors]
         taps = [rows.taps[place] for place in places]
         scores = [each.score(tap, rows.words) for each, tap in zip(artefact.exits, taps, strict=True)]

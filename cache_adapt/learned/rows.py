@@ -97,11 +97,11 @@ class RowLayout:
         return as_features(np.concatenate([*rows.taps, rows.shares, others], axis=1))
 
     def unpacked(self, rows: NDArray[np.floating], words: NDArray[np.integer]) -> ExitRows:
-        """The parts of N samples, of any origin; ModelError where they are none of this layout."""
+        """The parts of samples of any origin, of those that say a word; ModelError where they have another layout."""
         if rows.ndim != 2 or rows.shape[1] != self.dims or words.shape != rows.shape[:1]:
             raise ModelError(f"samples of {rows.shape[1:]} numbers are not the {self.dims} of these cuts")
-        if len(words) and not (words.min() >= 0 and words.max() <= self.labels):
-            raise ModelError(f"samples say other words than the {self.labels + 1} of this recogniser")
+        says_word = (words >= 0) & (words <= self.labels)
+        rows, words = rows[says_word], words[says_word]
         if not np.isfinite(rows).all():
             raise ModelError("samples hold values that are no numbers")
         *taps, shares, others = np.split(rows.astype(np.float32), np.cumsum((*self.cuts, self.labels)), axis=1)

@@ -9,6 +9,8 @@ from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from serving.errors import ModelError, SluiceError
 
+DIMS = 3
+"""Values of a sample."""
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
 TARGET = Target(SUBJECT, "majority", b"{}")
 
@@ -29,6 +31,9 @@ class Majority:
 
     def why_not(self, target: Target) -> str | None:
         return None if target.spec == b"{}" else "there is nothing to say of it"
+
+    def dims(self, target: Target) -> int:
+        return DIMS
 
     async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
         paid(0.5)

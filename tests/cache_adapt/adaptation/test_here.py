@@ -23,7 +23,7 @@ from cache_adapt.adaptation.window import SPAN_S, Rows
 from learning.budget import FIRST_S, Budget, unlimited
 from learning.job_runner import JobRunner
 from pipelines.process.tasks import meanwhile
-from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
+from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
 from tests.fake_clock import FakeClock
 from tests.turns import turns, until
 
@@ -109,7 +109,9 @@ async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFi
     async with world.running():
         world.see(50)
         await world.look()
-        assert [record.getMessage() for record in caplog.records] == ["node type: a training of majority failed"]
+        assert [record.getMessage() for record in caplog.records] == [
+            "stream gate, node type: a training of majority failed"
+        ]
         kind.broken = False
         world.see(50)
         await world.look()
@@ -212,7 +214,9 @@ def test_samples_are_copies_and_no_number_but_numbers_is_kept() -> None:
     rows = np.array([[1, 1, 1], [0, np.nan, 0], [2, 2, 2]], np.float32)
     world.elsewhere.offer(SUBJECT, "gate", [1, 1, 1], rows)
     rows[:] = 5
-    kept, _ = world.adaptation._windows.of(SUBJECT).split(world.clock.now().timestamp(), 10, np.random.default_rng(0))
+    kept, _ = world.adaptation._windows.of(SUBJECT, DIMS).split(
+        world.clock.now().timestamp(), 10, np.random.default_rng(0)
+    )
     assert kept.features.tolist() == [[1, 1, 1], [2, 2, 2]]
 
 

@@ -36,8 +36,8 @@ def test_a_busy_stream_does_not_displace_the_samples_of_a_quiet_one() -> None:
     windows.add(quiet, "quiet", samples(20), now_s=0.0)
     for _ in range(50):
         windows.add(busy, "busy", samples(10), now_s=0.0)
-    assert len(windows.of(quiet)) == 20
-    assert len(windows.of(busy)) >= 70
+    assert len(windows.of(quiet, 4)) == 20
+    assert len(windows.of(busy, 4)) >= 70
 
 
 def test_of_too_many_windows_the_smallest_goes() -> None:
@@ -46,10 +46,21 @@ def test_of_too_many_windows_the_smallest_goes() -> None:
     for subject in subjects:
         windows.add(subject, subject.stream, samples(2), now_s=0.0)
     windows.add(SUBJECT, "gate", samples(1), now_s=0.0)
-    assert len(windows.of(SUBJECT)) == 0
+    assert len(windows.of(SUBJECT, 4)) == 0
     windows.add(SUBJECT, "gate", samples(3), now_s=0.0)
-    assert len(windows.of(SUBJECT)) == 3
+    assert len(windows.of(SUBJECT, 4)) == 3
     assert len(windows) == 2 * MOST_WINDOWS + 1
+
+
+def test_samples_with_other_numbers_of_values_do_not_come_between() -> None:
+    windows = SampleWindows()
+    windows.add(SUBJECT, "gate", samples(3), now_s=0.0)
+    windows.add(SUBJECT, "gate", samples(50, dims=5), now_s=0.0)
+    assert [(len(windows.of(SUBJECT, dims)), windows.of(SUBJECT, dims).dims) for dims in (4, 5, 6)] == [
+        (3, 4),
+        (50, 5),
+        (0, 6),
+    ]
 
 
 def test_what_has_grown_old_leaves_no_window() -> None:

@@ -58,15 +58,21 @@ def packed(count: int = 3) -> np.ndarray:
     return LAYOUT.packed(rows)
 
 
-@pytest.mark.parametrize("words", [[0, 1], [0, 1, 5], [-1, 0, 0]], ids=str)
-def test_words_that_are_not_the_recognisers_are_refused(words):
-    with pytest.raises(ModelError):
-        LAYOUT.unpacked(packed(), np.array(words))
+@pytest.mark.parametrize("words", [[0, 4, 5], [-1, 0, 4], [0, 99_999, 4]], ids=str)
+def test_samples_whose_words_are_not_the_recognisers_are_left_out(words):
+    rows, known = packed(), [each in range(5) for each in words]
+    found, kept = (LAYOUT.unpacked(*each) for each in ((rows, np.array(words)), (rows[known], np.array(words)[known])))
+    assert found.words.tolist() == kept.words.tolist() == [each for each in words if each in range(5)]
+    for mine, right in zip((*found.taps, found.shares), (*kept.taps, kept.shares), strict=True):
+        np.testing.assert_array_equal(mine, right)
+    assert len(LAYOUT.unpacked(rows, np.full(3, 5))) == 0
 
 
 def test_rows_of_another_length_and_no_numbers_are_refused():
     with pytest.raises(ModelError, match="are not the"):
         LAYOUT.unpacked(packed()[:, 1:], np.zeros(3, int))
+    with pytest.raises(ModelError):
+        LAYOUT.unpacked(packed(), np.zeros(2, int))
     for wrong in (np.nan, np.inf):
         rows = packed()
         rows[1, 2] = wrong

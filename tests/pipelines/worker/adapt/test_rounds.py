@@ -6,15 +6,19 @@ import json
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 import pytest
 
 from cache_adapt.adaptation.triggers import PERIOD_S
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import digest
+from cache_adapt.adaptation.window import Sample
 from cache_adapt.learned.artefact import ExitArtefact
+from operators.wire.adaptation import MOST_SAMPLES
 from pipelines.worker.adapt.link import Link
-from tests.cache_adapt.learned.taught import SHA, SPEC
-from tests.pipelines.worker.adapt.installation import SUBJECT, TARGET, Installation, Record, offer
+from pipelines.worker.adapt.messages import SampleBatch, samples_letter
+from tests.cache_adapt.learned.taught import LABELS, SHA, SPEC
+from tests.pipelines.worker.adapt.installation import QUERY, SUBJECT, TARGET, Installation, Record, offer, record
 from tests.serving.tensor_files import ODD
 
 
@@ -80,6 +84,25 @@ async def test_an_adaptation_worker_that_dies_goes_on_where_it_was(installation:
     assert await installation.work() == 0, "there is nothing to train again"
     assert installation.adaptation.samples == 300
     assert link.newest(TARGET) == before
+
+
+@pytest.mark.parametrize(
+    ("label", "dims"),
+    [(99_999, SPEC.layout.dims), (LABELS + 1, SPEC.layout.dims), (0, SPEC.layout.dims + 1), (0, 1)],
+    ids=str,
+)
+async def test_samples_that_are_of_no_use_keep_nobody_from_being_trained(
+    installation: Installation, label: int, dims: int
+) -> None:
+    link = installation.worker()
+    link.want(TARGET, "gate")
+    odd = Sample(installation.now_s(), label, np.zeros(dims, np.float16))
+    for _ in range(10):
+        letter = samples_letter(SampleBatch(QUERY, SUBJECT, "yard", [odd] * MOST_SAMPLES), installation.now_s())
+        installation.inbox.take_sample(record(letter))  # type: ignore[arg-type]
+    offer(link, 300)
+    await installation.work()
+    assert link.newest(TARGET)
 
 
 async def test_where_the_query_names_other_words_or_another_network_nothing_is_trained(
