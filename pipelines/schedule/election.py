@@ -60,8 +60,8 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
                 began_s = time.monotonic()
                 if began_s - looked_s > COUNTED_S:
                     looked_s = began_s
-                    await consumer.topics()
-                    self.partitions = len(consumer.partitions_for_topic(self._frames) or ())
+                    cluster = await consumer._client.fetch_all_metadata()  # a consumer knows of its own topic only
+                    self.partitions = len(cluster.partitions_for_topic(self._frames) or ())
                 await consumer.getmany(timeout_ms=POLL_MS)
                 if time.monotonic() - began_s > SESSION_S:
                     # It stood still: another one may lead by now, which the library is about to find out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -18,6 +19,10 @@ from kafka import KafkaProducer
 
 from operators.wire.bounds import LARGEST_SEQ
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.tasks import meanwhile
+from pipelines.schedule.election import Election
+from pipelines.settings import broker_settings
 from tests.integration.backend_process import BackendProcess, backend_process
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
@@ -195,3 +200,18 @@ def test_a_leader_that_stood_still_sends_nothing_until_it_is_elected_anew(
         until(lambda: len(leaders()) >= count + 3, "further placements", *two)
         epochs = [from_json(each.value, FleetPlacement).epoch for each in topics.messages("placement")]
         assert all(before < later for before, later in pairwise(epochs))  # nothing was sent that is passed over
+
+
+async def test_a_scheduler_knows_how_many_workers_have_something_to_do(
+    kafka_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    bootstrap = kafka_broker.bootstrap
+    options = ("--prefix", topic_prefix, "--broker", f"kafka://{bootstrap}")
+    made = await asyncio.to_thread(sluice, "topics", "create", *options)
+    assert made.returncode == 0, made.stderr
+    topics, settings = TopicsConfig().with_prefix(topic_prefix), broker_settings(f"kafka://{bootstrap}")
+    election = Election(settings, topics.name("placement"), f"{topic_prefix}schedule", topics.name("frames"))
+    async with asyncio.timeout(120), meanwhile(election.run()):
+        while not (election.leads and election.partitions):
+            await asyncio.sleep(0.1)
+        assert election.partitions == TopicsConfig().frames.partitions
