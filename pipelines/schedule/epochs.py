@@ -8,7 +8,7 @@ from datetime import datetime
 from math import inf
 
 from operators.wire import bounds
-from operators.wire.fleet import MOST_BACKENDS, MOST_DEVICE_KINDS, MOST_SESSIONS, MOST_SHED
+from operators.wire.fleet import MOST_BACKENDS, MOST_DEVICE_KINDS, MOST_RATE, MOST_SESSIONS, MOST_SHED
 from operators.wire.schema import (
     BackendPlacement,
     FleetPlacement,
@@ -104,13 +104,15 @@ class Epochs:
 
     def begin(self, now_s: float) -> EpochTask:
         """Begin the next epoch; ``end`` follows."""
-        backends = self._view.backends(now_s)[:MOST_BACKENDS]
-        self._backends = [each.id for each in backends]
+        there = self._view.backends(now_s)
+        self._backends = [each.id for each in there]
         planned = self._rates.planned(self._view.asked(now_s), now_s)
-        kinds = kinds_of(self._terms.kinds, backends)
+        kinds = kinds_of(self._terms.kinds, there[:MOST_BACKENDS])
+        names = {kind.name for kind in kinds}
+        backends = [each for each in there[:MOST_BACKENDS] if each.device in names]
         fleet = Fleet(kinds, [FleetBackend(each.id, each.device) for each in backends])
         profiles = {
-            model: {kind: profile for kind, profile in each.items() if any(kind == known.name for known in kinds)}
+            model: {kind: profile for kind, profile in each.items() if kind in names}
             for model, each in self._view.profiles().items()
         }
         others = self._view.instead(now_s)
@@ -142,7 +144,7 @@ class Epochs:
                 ShedSession(
                     model=bounds.word(each.model),
                     slo_ms=told_ms(each.slo_s),
-                    rate=round(each.items_per_s, 3),
+                    rate=told_rate(each.items_per_s),
                     priority=each.priority,
                     why=each.reason[: bounds.TEXT_CHARS],
                 )
@@ -205,6 +207,11 @@ def told_ms(slo_s: float) -> float:
     return round(slo_s / WIRE * 1000, 3)
 
 
+def told_rate(items_per_s: float) -> float:
+    """A message has a largest rate, and several sessions of one time may together be above it."""
+    return min(round(items_per_s, 3), MOST_RATE)
+
+
 def kinds_of(known: Sequence[DeviceKind], backends: Sequence[ProcessLoad]) -> list[DeviceKind]:
     """The kinds that can be had, and those that are there: with the memory of the smallest, and the price of others."""
     found = {kind.name: kind for kind in known}
@@ -221,7 +228,7 @@ def placed_sessions(share: BackendShare) -> list[PlacedSession]:
         PlacedSession(
             model=model,
             slo_ms=told_ms(session.slo_s),
-            rate=round(rate, 3),
+            rate=told_rate(rate),
             batch=session.batch,
             duty_cycle_ms=max(round(share.duty_cycle_s * 1000, 3), 0.001),
             priority=session.priority,

@@ -5,7 +5,7 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from operators.wire.fleet import LEAST_MS, MOST_RATE
+from operators.wire.fleet import LEAST_MS, MOST_DEVICE_KINDS, MOST_RATE
 from operators.wire.schema import AskedSession, FleetPlacement, from_json, to_json
 from pipelines.schedule import steady
 from pipelines.schedule.epochs import Epochs, EpochStart, EpochTerms
@@ -54,6 +54,26 @@ def test_sessions_are_placed_with_room_for_what_varies() -> None:
     assert not found.shed
     assert [(each.wanted, each.running) for each in found.wanted] == [(2, 2)]
     assert found.workers == 1
+
+
+def test_more_kinds_of_devices_than_a_placement_tells_leave_the_others_placed() -> None:
+    one = Scheduler(kinds=[])
+    for number in range(MOST_DEVICE_KINDS + 2):
+        one.view.hear(backend(f"b{number}", "cars", device=f"k{number:03}"), 0.0)
+    one.view.hear(told("w0", {"cars": 10.0}), 0.0)
+    found = one.next()
+    assert len(found.backends) == len(found.wanted) == MOST_DEVICE_KINDS
+    assert sum(len(each.sessions) for each in found.backends) == 1
+    assert not one.epochs.is_due(0.0)
+
+
+def test_sessions_whose_times_are_as_good_as_one_are_told_within_the_largest_rate() -> None:
+    one = Scheduler()
+    one.backends("b0")
+    asked = [AskedSession(model="cars", slo_ms=100 + part, asked=MOST_RATE, served=0.0) for part in (1e-4, 2e-4)]
+    one.view.hear(replace(told("w0"), sessions=asked), 0.0)
+    (shed,) = one.next().shed
+    assert shed.rate == MOST_RATE
 
 
 def test_equal_load_moves_nothing_also_where_it_varies() -> None:
