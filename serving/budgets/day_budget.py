@@ -131,7 +131,8 @@ class DayBudget:
         self._cover()
 
     def close(self) -> None:
-        """Give back what was taken and not spent."""
+        """Give back what was taken of this day and not spent."""
+        self._turn()
         self._known, self._lease = self._settle(-self._lease), 0.0
 
     def report(self) -> BudgetReport:

@@ -27,14 +27,15 @@ LARGEST_BYTES = 1 << 20
 LOCK_TRIES, LOCK_PAUSE_S = 50, 0.01
 """A process that stands still while it holds the file holds up others for so long, and no longer."""
 MOST_HOLDERS = 200
-"""Budgets of one query, and nodes that draw on one; nodes and backends are fewer."""
+"""Budgets of one query, and nodes that draw on one; nodes and backends are fewer. Of budgets that the query had under
+other names the oldest are forgotten."""
 
 Spending = Annotated[float, Meta(ge=0, le=1e18)]
 Name = Annotated[str, Meta(min_length=1, max_length=300)]
 
 
 class HolderDay(msgspec.Struct, forbid_unknown_fields=True):
-    day: datetime
+    day: Annotated[datetime, Meta(tz=True)]
     """When it began."""
     taken: Spending = 0.0
     spent: Annotated[dict[Name, Spending], Meta(max_length=MOST_NAMED + 1)] = {}
@@ -84,6 +85,8 @@ class FileLedger:
         known = self._known.budgets.get(holder)
         if known is None or known.day < day:
             known = self._known.budgets[holder] = HolderDay(day, asked={} if known is None else known.asked)
+            if len(self._known.budgets) > MOST_HOLDERS:
+                del self._known.budgets[min(self._known.budgets, key=lambda each: self._known.budgets[each].day)]
         granted = min(change, max(most - known.taken, 0.0))
         known.taken = max(known.taken + granted, 0.0)
         for model, cost in spent.items():

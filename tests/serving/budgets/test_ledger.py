@@ -113,6 +113,39 @@ def test_how_often_nodes_ask_outlasts_the_day(tmp_path: Path) -> None:
     assert tomorrow.may_cost("type", 0.0, 0.0) == pytest.approx(SHARE, rel=0.01)
 
 
+def test_a_process_that_ends_on_the_next_day_gives_back_nothing_of_it(tmp_path: Path) -> None:
+    clocks = [NOON, NOON]
+    one, other = (DayBudget(TERMS, FileLedger(tmp_path / "q.json"), lambda at=at: clocks[at]) for at in (0, 1))
+    spend(one, 0.01)
+    clocks[1] = NOON + timedelta(days=1)
+    spend(other, 0.01, calls=100)
+    clocks[0] = clocks[1]
+    one.close()
+    other.close()
+    today = budget(tmp_path / "q.json", clocks[1])
+    assert today.left == pytest.approx(4.0)
+    assert today.report().spent_today == {"large on gpu": pytest.approx(1.0)}
+
+
+def test_a_day_without_a_time_zone_is_refused_in_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "q.json"
+    file.write_text(
+        '{"schema": "sluice.budgets/1", "budgets": {"backend gpu (EUR)": {"day": "2026-06-01T00:00:00", "taken": 5}}}'
+    )
+    with pytest.raises(BadInput, match="repair the file"):
+        FileLedger(file)
+
+
+def test_budgets_under_names_of_before_make_room(tmp_path: Path) -> None:
+    ledger = FileLedger(tmp_path / "q.json")
+    for each in range(MOST_HOLDERS + 50):
+        day = DAY + timedelta(days=each)
+        ledger.settle(Settlement(f"node n{each} (EUR)", day, 1.0, 5.0, {"m": 1.0}, {}))
+    again = FileLedger(tmp_path / "q.json")
+    assert again.settle(Settlement(f"node n{MOST_HOLDERS + 49} (EUR)", day, 0.0, 5.0, {}, {})).taken == 1.0
+    assert len(again._known.budgets) == MOST_HOLDERS
+
+
 def test_nodes_are_bounded(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "q.json")
     for each in range(MOST_HOLDERS + 50):
