@@ -19,6 +19,10 @@ from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 
 
+BEGIN = b'{"schema":"sluice.result/'
+"""The first bytes of each line."""
+
+
 class _LineFrame(msgspec.Struct):
     media_time_s: MediaTime
 
@@ -93,6 +97,8 @@ class JsonOutput:
                 if not line.endswith(b"\n"):
                     if len(line) > LARGEST_BYTES:
                         raise self._foreign(number, "is too long")
+                    if not BEGIN.startswith(line[: len(BEGIN)]):
+                        raise self._foreign(number, "is no result")
                     break
                 self._take(line, place, number)
                 place += len(line)

@@ -110,6 +110,25 @@ async def test_a_file_of_something_else_is_refused_and_left_alone(
     open_output(place, anew=True).close()
 
 
+@pytest.mark.parametrize("content", [b'{"mine": 1}', b"\x00\x01", b'{"schema":"sluice.event/1'])
+def test_a_file_of_one_line_without_an_end_is_left_alone_unless_it_began_as_a_result(
+    tmp_path: Path, content: bytes
+) -> None:
+    place = tmp_path / "notes.json"
+    place.write_bytes(content)
+    with pytest.raises(BadInput, match="line 1 is no result"):
+        open_output(place, anew=False)
+    assert place.read_bytes() == content
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40])
+async def test_the_first_line_may_be_cut_off_anywhere(tmp_path: Path, cut: int) -> None:
+    place = tmp_path / "r.jsonl"
+    place.write_bytes(to_json(result(0))[:cut])
+    await write(place, result(0))
+    assert seqs(place) == [0]
+
+
 async def test_a_part_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_output, "ROWS", 10)
     place = tmp_path / "r.parquet"
