@@ -106,28 +106,24 @@ class JobStanding:
 
     name: str
     known: bool = False
-    cancelled: bool = False
-    submitted_at: datetime | None = None
-    _chunks: dict[tuple[int, str, int], bool] = field(default_factory=dict)
-    """Whether a chunk is done, by partition, stream and number."""
+    _chunks: dict[tuple[int, str, int], tuple[datetime, bool]] = field(default_factory=dict)
+    """By partition, stream and number: when it was submitted, and whether it is done."""
 
     def see(self, order: JobOrder, partition: int, done: bool) -> None:
-        """Take the next message about the job on a partition."""
+        """Take the next message about the job on a partition; those of several come in any order."""
         self.known = True
-        self.cancelled = order.chunk is None
         if order.chunk is None:  # workers acknowledge what was submitted before it, whether it was done or not
             self._chunks = {key: each for key, each in self._chunks.items() if key[0] != partition}
-            return
-        self.submitted_at = min(self.submitted_at or order.at, order.at)
-        self._chunks[partition, order.chunk.stream, order.chunk.number] = done
+        else:
+            self._chunks[partition, order.chunk.stream, order.chunk.number] = order.at, done
 
     def text(self, now: datetime) -> str:
         """One line for people."""
-        done, whole = sum(self._chunks.values()), len(self._chunks)
-        if self.cancelled:
+        done, whole = sum(each for _, each in self._chunks.values()), len(self._chunks)
+        if not whole:
             return f"{self.name}: cancelled; results that are there stay"
-        if done == whole or not done or self.submitted_at is None:
-            left = ", done" if done == whole else ""
-        else:
-            left = f", about {duration((now - self.submitted_at).total_seconds() * (whole - done) / done)} left"
-        return f"{self.name}: {done} of {whole} chunks ({100 * done / max(1, whole):.0f} %){left}"
+        left = ", done" if done == whole else ""
+        if 0 < done < whole:
+            passed_s = max((now - min(at for at, _ in self._chunks.values())).total_seconds(), 0.0)
+            left = f", about {duration(passed_s * (whole - done) / done)} left"
+        return f"{self.name}: {done} of {whole} chunks ({100 * done / whole:.0f} %){left}"

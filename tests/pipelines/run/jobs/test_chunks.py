@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from operators.wire.jobs import MOST_CHUNKS, JobOrder, RecordingChunk
@@ -228,6 +229,19 @@ def test_a_job_says_how_far_it_is_and_how_long_it_will_take() -> None:
     again.see(order(2), 0, done=True)
     again.see(order(3), 0, done=False)
     assert again.text(now) == "night: 1 of 2 chunks (50 %), about 10:00 left"
+
+
+def test_a_job_that_was_cancelled_and_submitted_anew_goes_on_in_whatever_order_partitions_are_read() -> None:
+    standing, late = JobStanding("night"), AT + timedelta(days=7)
+    for number in (1, 2):
+        standing.see(order(number), 0, done=True)
+    standing.see(ended(), 0, done=True)
+    for number in (1, 2):
+        standing.see(msgspec.structs.replace(order(number), at=late), 0, done=number == 1)
+    standing.see(order(3), 1, done=True)
+    standing.see(ended(), 1, done=True)
+    assert standing.text(late + timedelta(minutes=10)) == "night: 1 of 2 chunks (50 %), about 10:00 left"
+    assert standing.text(late - timedelta(minutes=1)) == "night: 1 of 2 chunks (50 %), about 0:00 left"
 
 
 def test_empty_messages_are_not_read_ahead_without_end() -> None:
