@@ -212,6 +212,6 @@ async def test_a_scheduler_knows_how_many_workers_have_something_to_do(
     topics, settings = TopicsConfig().with_prefix(topic_prefix), broker_settings(f"kafka://{bootstrap}")
     election = Election(settings, topics.name("placement"), f"{topic_prefix}schedule", topics.name("frames"))
     async with asyncio.timeout(120), meanwhile(election.run()):
-        while not (election.leads and election.partitions):
+        while not (election.leads and election.partitions):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.1)
         assert election.partitions == TopicsConfig().frames.partitions

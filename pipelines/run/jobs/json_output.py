@@ -18,7 +18,6 @@ from pipelines.run.jobs.output import MOST_LEAD, JobOutput, PastFrame, Position,
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 
-
 BEGIN = b'{"schema":"sluice.result/'
 """The first bytes of each line."""
 
