@@ -17,7 +17,7 @@ from serving.common.retrying import Backoff
 from serving.common.untrusted import printable
 from serving.errors import BackendDown, Malformed, TooLate
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.server_channel import ServerChannel, ServerLost
+from serving.remote.client.server_channel import GARBLED, ServerChannel, ServerLost
 from serving.remote.client.servers import Servers
 from serving.scheduling.requests import Urgency
 
@@ -36,6 +36,8 @@ class CallFailure:
     """The time that the call had is over."""
     anew: bool = False
     """The network has to be looked up anew: it may be another one, or gone."""
+    garbled: bool = False
+    """Whether it may be the connection that is spoilt."""
 
 
 LOST = CallFailure("it has stopped to answer")
@@ -61,7 +63,7 @@ def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return CallFailure("it has not answered in time", again=False, late=True)
     if code in _SERVER:
-        return CallFailure(said)
+        return CallFailure(said, garbled=code in GARBLED)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return CallFailure(f"it has too much to do: {said}", server=False)
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
@@ -141,6 +143,8 @@ class Calls:
             server.breaker.left()
         elif found.server:
             server.breaker.failed(self._clock.monotonic_s(), self._rng)
+            if found.garbled and server.breaker.is_open:
+                server.connect_anew()
         else:
             server.breaker.succeeded()
         return found

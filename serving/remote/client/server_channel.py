@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -38,6 +39,12 @@ PROBE_WITHIN_S = 2.0
 """Seconds that it may take to answer that."""
 MISSES = 2
 """So many questions running without an answer: it is not asked any more, and calls that wait for it are given up."""
+GARBLED = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS}
+"""Calls end so on a connection whose ends do not understand each other any more: one wrong byte in a header stays in
+the table of headers that both keep (RFC 7541 §2.3.2), and spoils all calls that refer to it.
+"""
+CLOSES_WITHIN_S = 30.0
+"""Calls on a connection that was replaced have so long to end."""
 CONNECTING = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
@@ -88,7 +95,9 @@ class ServerChannel:
         self.queue = 0
         """Items that waited there when it answered last."""
         self._metadata = None if address.token is None else [("authorization", f"Bearer {address.token}")]
-        self._channel = _open(target, authority, address, limits)
+        self._connect = partial(_open, target, authority, address, limits)
+        self._channel = self._connect()
+        self._closing: set[asyncio.Task[None]] = set()
         self._calls: set[grpc.aio.Call] = set()
         self._given_up: set[grpc.aio.Call] = set()
         self._in_flight = self._missed = 0
@@ -141,11 +150,23 @@ class ServerChannel:
             raise Malformed(f"it is no {rpc.reply.__name__}")
         return answer
 
+    def connect_anew(self) -> None:
+        """Replace the connection; calls that are under way on the old one may end."""
+        log.info("%s is connected anew", self.target)
+        old, self._channel = self._channel, self._connect()
+        probing, watching = self._tasks
+        watching.cancel()
+        self._tasks = [probing, asyncio.create_task(self._watch())]
+        closing = asyncio.create_task(old.close(CLOSES_WITHIN_S))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
     async def close(self) -> None:
         """End it, with the calls that are under way."""
-        for task in self._tasks:
+        ending = [*self._tasks, *self._closing]
+        for task in ending:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
         if self.regions is not None:
             self.regions.close()
         await self._channel.close()
@@ -167,6 +188,8 @@ class ServerChannel:
             said = await self.ask(SERVER_READY, pb.ServerReadyRequest(), PROBE_WITHIN_S)
         except grpc.aio.AioRpcError as error:
             self._refused_by = f"{error.code().name}: {error.details()}"
+            if error.code() in GARBLED:
+                self.connect_anew()
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
                 return False
             self._missed += 1

@@ -346,6 +346,31 @@ async def test_a_server_that_fails_is_left_alone(
         assert np.array_equal(answer, MEANS)
 
 
+class Spoilt(V2Server):
+    """Once it is spoilt, it understands nothing more that comes over the connection that asks first."""
+
+    spoilt: frozenset[str] | None = None
+
+    async def _infer(self, question: pb.ModelInferRequest, context: Any) -> pb.ModelInferResponse:
+        if self.spoilt is not None:
+            self.spoilt = self.spoilt or frozenset({context.peer()})
+            if context.peer() in self.spoilt:
+                await context.abort(grpc.StatusCode.INTERNAL, "Illegal header key")
+        return await super()._infer(question, context)
+
+
+async def test_a_connection_on_which_all_calls_fail_is_replaced(catalogue: Catalogue, connected: Connected) -> None:
+    server = Spoilt(ours(catalogue).networks)
+    async with serving(server), connected(server) as client:
+        await client.load("means")
+        server.spoilt = frozenset()
+        with pytest.raises(BackendDown, match="Illegal header key"):
+            await client.infer("means", PICTURES, SOON)
+        await until(lambda: client.may_answer)
+        (answer,) = await client.infer("means", PICTURES, SOON)
+        assert np.array_equal(answer, MEANS)
+
+
 async def test_a_refusal_says_nothing_against_the_server(catalogue: Catalogue, connected: Connected) -> None:
     server = ours(catalogue)
     async with serving(server), connected(server) as client:
