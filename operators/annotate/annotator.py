@@ -131,6 +131,9 @@ RESTART_GAP_MS = 40
 JPEG_QUALITY = 90
 ENCODERS = ("libx264", "mpeg4")
 """Encoders in order of preference; builds of FFmpeg without GPL parts lack the first."""
+IN_PARTS = {"movflags": "hybrid_fragmented+delay_moov", "frag_duration": "2000000"}
+"""MP4 and MOV get their index when they are closed. Until then it stands in parts of 2 s, here in microseconds: a process
+that is killed leaves a video that plays."""
 
 
 class PictureWriter(Protocol):
@@ -147,7 +150,7 @@ class VideoWriter:
     """H.264 (MPEG-4 part 2 where there is no such encoder) of the first picture's size, made even, 2 at least."""
 
     def __init__(self, path: Path) -> None:
-        self._container = av.open(str(path), "w")
+        self._container = av.open(str(path), "w", options=dict(IN_PARTS))
         self._stream: av.VideoStream | None = None
         self._last_ms = -1
         self._run = ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import av
 import cv2
+import numpy as np
 import pytest
 
 from operators.annotate import annotator as pictures
@@ -56,6 +58,22 @@ def test_a_second_run_follows_the_first(tmp_path: Path) -> None:
     runs = [result(0, run="a"), result(1, run="a"), result(0, run="b"), result(1, run="b")]
     annotate(tmp_path / "out.mkv", runs)
     assert times(tmp_path / "out.mkv") == [0.0, 0.1, 0.14, 0.24]
+
+
+@pytest.mark.parametrize("suffix", pictures.VIDEO_SUFFIXES)
+def test_what_a_killed_process_leaves_can_be_played(tmp_path: Path, suffix: str) -> None:
+    writer, left = pictures.VideoWriter(tmp_path / f"out{suffix}"), tmp_path / f"left{suffix}"
+    rng = np.random.default_rng(1)
+    for seq in range(100):
+        writer.add(rng.integers(0, 256, (120, 160, 3), np.uint8), result(seq, media_time_s=0.2 * seq))
+    left.write_bytes((tmp_path / f"out{suffix}").read_bytes())  # as it lies on the disk, not closed
+    writer.close()
+    seen = 0
+    with av.open(str(left)) as container, suppress(av.error.InvalidDataError):  # the last frame may be cut
+        for _ in container.decode(video=0):
+            seen += 1
+    assert seen >= 50
+    assert len(times(tmp_path / f"out{suffix}")) == 100
 
 
 def test_a_repeated_time_does_not_break_the_video(tmp_path: Path) -> None:
