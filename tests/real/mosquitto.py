@@ -31,7 +31,8 @@ def require_mosquitto() -> None:
 class Mosquitto:
     """Runs while the block does; its folder holds configuration, log and certificates."""
 
-    def __init__(self, folder: Path, password: str | None = None, *, tls: bool = False) -> None:
+    def __init__(self, folder: Path, password: str | None = None, *, tls: bool = False, more: str = "") -> None:
+        """``more``: a line of its configuration."""
         require_mosquitto()
         self._folder, self.port, self.watch_port = folder, free_port(), free_port()
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +47,7 @@ class Mosquitto:
             lines += [f"certfile {folder / 'server.pem'}", f"keyfile {folder / 'server.key'}"]
         watched = [f"listener {self.watch_port} 127.0.0.1", "allow_anonymous true"]  # for the test's own eyes
         shared = ["per_listener_settings true", "user root", "log_type error"]
-        (folder / "mosquitto.conf").write_text("\n".join([*shared, *lines, *watched, ""]))
+        (folder / "mosquitto.conf").write_text("\n".join([*shared, more, *lines, *watched, ""]))
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

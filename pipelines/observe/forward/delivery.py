@@ -21,7 +21,7 @@ from operators.observer import Observers
 from operators.wire.bounds import SNAPSHOT_BYTES
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Event, Notification
-from pipelines.observe.forward.sink import Away, EventPicture, Failed, Missing, Refused, Sink, Sinks
+from pipelines.observe.forward.sink import Away, Cut, EventPicture, Failed, Missing, Refused, Sink, Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.process.tasks import meanwhile
 from serving.common.clock import SYSTEM, Clock
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 BACKOFF = Backoff(first_s=1.0, max_s=60.0)
 MOST_FAILURES = 8
 """Attempts at a notification with which the sink fails: about a minute and a half."""
+MOST_CUT = 2
+"""Connections that break at a notification with its picture; then it goes without it: the sink may have a limit."""
 QUALITIES = (80, 50)
 """Qualities of a picture's JPEG: the second one where the first makes too many bytes."""
 
@@ -107,9 +109,11 @@ class Delivery:
                 self._well()
                 self.ended("refused", notice, redact(str(error)))
                 return
-            except Failed as error:
+            except (Failed, Cut) as error:
                 failures += 1
                 why = str(error)
+                if isinstance(error, Cut) and picture is not None and failures >= MOST_CUT:
+                    picture, notice = None, replace(notice, snapshot_missing="too_large")
             except Away as error:
                 why, not_before_s = str(error), error.not_before_s
             except Exception as error:  # no library's surprise stops the others

@@ -13,7 +13,7 @@ from typing import Any
 from paho.mqtt.client import MQTT_ERR_SUCCESS, Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-from pipelines.observe.forward.sink import Away
+from pipelines.observe.forward.sink import Away, Cut
 from serving.common.threads import in_own_thread
 
 CONNECT_S = 10.0
@@ -77,7 +77,7 @@ class MqttConnection:
             raise Away(f"the broker refuses us: {refusal}")
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
-        """Return once the broker has acknowledged the message; raises ``Away``."""
+        """Return once the broker has acknowledged the message; raises ``Away``, and ``Cut`` where it was under way."""
         if self.lost.is_set():
             raise Away("the connection is lost")
         sent = self._client.publish(topic, payload, AT_LEAST_ONCE, retain)
@@ -90,7 +90,7 @@ class MqttConnection:
                 await done
         except TimeoutError:
             self._gone()
-            raise Away(f"the broker acknowledged nothing for {ACKNOWLEDGED_S:g} s") from None
+            raise Cut(f"the broker acknowledged nothing for {ACKNOWLEDGED_S:g} s") from None
         finally:
             self._waiting.pop(sent.mid, None)
 
@@ -123,7 +123,7 @@ class MqttConnection:
             self._opened.set_result("the connection was closed")
         for done in self._waiting.values():
             if not done.done():
-                done.set_exception(Away("the connection is lost"))
+                done.set_exception(Cut("the broker has closed the connection at a message"))
 
     def _acknowledged(self, number: int) -> None:
         done = self._waiting.get(number)

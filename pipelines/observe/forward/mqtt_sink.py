@@ -35,6 +35,8 @@ class MqttSink:
         self._known: set[str] = set()
         self._connection: MqttConnection | None = None
         self._trouble = "not connected yet"
+        self._tried = asyncio.Event()
+        """Is set when the first attempt to connect is over."""
         self._full = False
 
     def restore(self, notice: Notification) -> None:
@@ -51,6 +53,7 @@ class MqttSink:
                 await connection.open()
                 await self._begin(connection)
                 self._connection, failures = connection, 0
+                self._tried.set()
                 log.info("sink %s is connected to %s:%d", self._name, self._broker.host, self._broker.port)
                 await connection.lost.wait()
                 self._trouble = "the connection is lost"
@@ -62,10 +65,12 @@ class MqttSink:
                 failures += 1
             finally:
                 self._connection = None
+                self._tried.set()
                 await connection.close()
             await asyncio.sleep(BACKOFF.delay_s(failures, rng))
 
     async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
+        await self._tried.wait()
         connection = self._connection
         if connection is None:
             raise Away(self._trouble)

@@ -34,6 +34,10 @@ class Away(Exception):
         self.not_before_s = not_before_s
 
 
+class Cut(Away):
+    """The connection broke while this notification was on its way: perhaps by its fault, so attempts are counted."""
+
+
 Missing = Literal["gone", "no_image", "no_time", "not_found", "unreadable", "too_large"]
 """Why there is no picture. ``gone``: there are only later frames; ``no_image``: capture sent the frame without its
 image; ``no_time``: the event does not say when its frame was captured; ``not_found``: it was not among the frames that

@@ -6,7 +6,7 @@ import pytest
 
 from operators.wire.schema import Notification
 from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
-from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
+from pipelines.observe.forward.sink import Away, Cut, EventPicture, Failed, Refused
 from tests.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import event_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
@@ -39,6 +39,7 @@ class Scripted:
         ([Refused("400")], "refused", 1),
         ([Failed("500")], "failed", MOST_FAILURES),
         ([ValueError("a library's surprise")], "failed", MOST_FAILURES),
+        ([Cut("closed at a message")], "failed", MOST_FAILURES),
     ],
 )
 async def test_how_it_ends(script: list[Exception | None], outcome: str, tried: int) -> None:

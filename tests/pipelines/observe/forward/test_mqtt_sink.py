@@ -9,17 +9,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from operators.wire.schema import Notification, from_json
-from pipelines.observe.forward import mqtt_sink
+from operators.observer import Observers
+from operators.wire.schema import Event, Notification, from_json
+from pipelines.observe.forward import delivery, mqtt_sink
+from pipelines.observe.forward.delivery import Delivery, Load
 from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_sink import MqttSink
 from pipelines.observe.forward.mqtt_topics import Announced, Topics
 from pipelines.observe.forward.sink import Away, EventPicture
+from pipelines.observe.forward.sinks_file import MqttSpec, SnapshotSpec
 from serving.common.retrying import Backoff
 from tests.pipelines.observe.forward.notes import HOSTILE, count_note, event_note, state_note
+from tests.pipelines.observe.forward.outcomes import Outcomes
 from tests.real.mosquitto import Mosquitto, subscriber
+from tests.turns import turns
 
 PASSWORD = "pa55 w/ $ymb0ls"
 PICTURE = EventPicture(b"\xff\xd8 a picture", 64, 48)
@@ -110,6 +116,55 @@ async def test_a_broker_that_comes_back_empty_is_told_the_states_again(tmp_path:
                 assert [topic for topic, _ in heard.messages if topic.startswith("homeassistant/sensor/")]
     finally:
         broker.stop()
+
+
+async def test_a_picture_that_the_broker_does_not_take_costs_the_picture_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "BACKOFF", Backoff(first_s=0.05, max_s=0.05))
+    outcomes, large = Outcomes(), np.random.default_rng(1).integers(0, 256, (400, 400, 3), np.uint8)
+
+    async def found(event: Event) -> Load:
+        return lambda: large
+
+    with Mosquitto(tmp_path, more="max_packet_size 20000") as broker, subscriber(broker.watch_port) as heard:
+        sink = sink_at(broker.port)
+        spec = MqttSpec(name="home", to="mqtt", url="mqtt://here", snapshot=SnapshotSpec())
+        async with running(sink):
+            way = Delivery(spec, sink, Observers([outcomes]))
+            for _ in range(2):
+                async with asyncio.timeout(30):
+                    await way.deliver(event_note("yard"), 0.0, found)
+            await until(lambda: len(heard.on("sluice/streams/yard/events")) == 2)
+    told = [from_json(each, Notification) for each in heard.on("sluice/streams/yard/events")]
+    assert [(note.snapshot, note.snapshot_missing) for note in told] == [(None, "too_large")] * 2
+    assert outcomes.ended == ["delivered"] * 2
+
+
+async def test_what_comes_before_the_first_connection_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = asyncio.Event()
+
+    class Slow:
+        def __init__(self, *_: object) -> None:
+            self.lost, self.told = asyncio.Event(), list[str]()
+
+        async def open(self) -> None:
+            await answers.wait()
+
+        async def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+            self.told.append(topic)
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    monkeypatch.setattr(mqtt_sink, "MqttConnection", Slow)
+    sink = sink_at(1883)
+    async with running(sink):
+        delivering = asyncio.create_task(sink.deliver(event_note(), None))
+        await turns(5)
+        assert not delivering.done()
+        answers.set()
+        await delivering
 
 
 async def test_hostile_names_have_one_level_of_their_own(tmp_path: Path) -> None:
