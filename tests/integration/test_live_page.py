@@ -165,6 +165,9 @@ def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended
         reader.until(lambda: [each.text for each in reader.all(".state")] == ["ended", "failed: refused"])
         assert "2 streams: 1 ended, 1 failed" in reader.text("#summary")
         assert "nothing listens there" in reader.text(".card")
+        reader.open("#/stream/nobody")
+        reader.until(lambda: "Nothing has been heard of a stream of this name" in reader.text("main"))
+        assert not any(each.is_displayed() for each in reader.all(".panel, .pill"))
         assert reader.complaints() == []
         assert run.terminate() == 2
 

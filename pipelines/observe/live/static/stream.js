@@ -27,10 +27,12 @@ export class StreamView {
     const crumbs = el("div", { class: "crumbs" }, el("a", { href: "#/" }, "← All streams"), this.steps, el("h1", {}, stream, this.state), this.words);
     const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), el("details", { class: "panel" }, el("summary", {}, "Zones and lines"), this.editor.node), panel("Who answered, over five minutes", this.time, this.key, this.models), this.variants, panel("This frame in words", this.said));
     const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Latest events" }, this.events.node)));
-    this.node = el("div", {}, crumbs, el("div", { class: "stream" }, left, right));
+    this.known = el("div", { class: "stream" }, left, right);
+    this.node = el("div", {}, crumbs, this.known);
   }
 
   update(view) {
+    this.state.hidden = this.known.hidden = view === null;
     if (view === null) {
       setText(this.words, "Nothing has been heard of a stream of this name.");
       return;
