@@ -100,7 +100,8 @@ def _fetch(
             reasons.append(f"{url}: {why}, {PERSISTENCE.attempts} times")
         except ModelError as error:
             wrong = wrong or error
-    raise wrong or Unavailable(f"model {model.name!r} cannot be fetched: {'; '.join(reasons)}")
+    by_hand = f"else put the file at {part.with_suffix('')} and pull again, or give --mirror"
+    raise wrong or Unavailable(f"model {model.name!r} cannot be fetched: {'; '.join(reasons)}: {by_hand}")
 
 
 def _attempt(url: str, model: PublicModel, part: Path, progress: Progress) -> None:
