@@ -32,31 +32,14 @@ class AnswerCounts(msgspec.Struct):
         return self.head + self.fallback
 
 
-class Statistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of table 5.4 (Shen, 2019)."""
-
-    counts: AnswerCounts
-    special_rate: float
-    """Share of the answers given by a cascade, without reused ones."""
-    cascade_rate: float | None
-    """Share of the cascade's answers that came from the oracle; None before the first."""
-    transitions: int
-    """Changes from another phase to specialised."""
-    mean_dominant: float | None
-    """Mean number of classes of all heads put in use."""
-    mean_window: float | None
-    """Mean number of answers in the windows that spoke for heads."""
-
-
 class SpecializationTally(msgspec.Struct):
-    """Plain data that survives a restart.
+    """Plain data that survives a restart; with the columns of table 5.4 (Shen, 2019).
 
     >>> tally = SpecializationTally()
     >>> tally.counted(oracle=30)
     >>> tally.entered("specialised", ["car", "bus"], window=40)
     >>> tally.counted(head=9, fallback=1)
-    >>> found = tally.statistics()
-    >>> found.special_rate, found.cascade_rate, found.transitions, found.mean_dominant, found.mean_window
+    >>> tally.special_rate, tally.cascade_rate, tally.transitions, tally.mean_dominant, tally.mean_window
     (0.25, 0.1, 1, 2.0, 40.0)
     """
 
@@ -65,6 +48,7 @@ class SpecializationTally(msgspec.Struct):
     """The present one; None before the first."""
     classes: tuple[str, ...] = ()
     transitions: int = 0
+    """Changes from another phase to specialised."""
     heads: int = 0
     """Heads put in use; one that takes the place of another is no transition."""
     dominant: int = 0
@@ -91,18 +75,25 @@ class SpecializationTally(msgspec.Struct):
             self.dominant += len(self.classes)
             self.windows += window
 
-    def statistics(self) -> Statistics:
-        """Totals so far."""
-        total = self.total
-        asked = total.answers - total.reused
-        return Statistics(
-            counts=AnswerCounts(total.oracle, total.head, total.fallback, total.reused, total.audits),
-            special_rate=total.cascaded / asked if asked else 0.0,
-            cascade_rate=_ratio(total.fallback, total.cascaded),
-            transitions=self.transitions,
-            mean_dominant=_ratio(self.dominant, self.heads),
-            mean_window=_ratio(self.windows, self.heads),
-        )
+    @property
+    def special_rate(self) -> float:
+        """Share of the answers given by a cascade, without reused ones."""
+        return _ratio(self.total.cascaded, self.total.answers - self.total.reused) or 0.0
+
+    @property
+    def cascade_rate(self) -> float | None:
+        """Share of the cascade's answers that came from the oracle; None before the first."""
+        return _ratio(self.total.fallback, self.total.cascaded)
+
+    @property
+    def mean_dominant(self) -> float | None:
+        """Mean number of classes of all heads put in use."""
+        return _ratio(self.dominant, self.heads)
+
+    @property
+    def mean_window(self) -> float | None:
+        """Mean number of answers in the windows that spoke for heads."""
+        return _ratio(self.windows, self.heads)
 
 
 def _ratio(part: float, whole: float) -> float | None:

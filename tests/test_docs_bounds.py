@@ -75,7 +75,7 @@ from pipelines.run.replay import comparison, match
 from pipelines.schedule import fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import agent, state_topic, worker
-from pipelines.worker.adapt import link, process, service
+from pipelines.worker.adapt import link, process
 from serving.common import retrying, untrusted
 from serving.common.retrying import Backoff
 from serving.loading import proofs, rectangles
@@ -225,7 +225,7 @@ SAID = {
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(windows.WINDOW_BYTES)} for each node and network, "
         f"or for each stream of them; {mib(windows.WINDOWS_BYTES)} in all, {windows.MOST_WINDOWS} of these* |",
         f"| artefacts that `sluice adapt` trains | *{jobs.MOST_TARGETS}* |",
-        f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {service.MOST_VERSIONS}* |",
+        f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all* |",
         f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "

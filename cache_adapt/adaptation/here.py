@@ -10,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from learning.features import numbers
-from serving.common.clock import SYSTEM, Clock, sleep
+from serving.common.clock import SYSTEM, Clock
 
 log = logging.getLogger(__name__)
-
-LOOK_S = 2.0
-"""Time between two looks at what is due."""
-TIDY_S = 60.0
 
 
 class Here:
@@ -53,23 +50,12 @@ class Here:
 
     async def run(self) -> None:
         """Train until this is cancelled."""
-        tidied_s = self._clock.monotonic_s()
-        while True:
-            if self._clock.monotonic_s() - tidied_s >= TIDY_S:
-                self._adaptation.tidy(self._now_s())
-                tidied_s = self._clock.monotonic_s()
-            if not await self._train():
-                await sleep(self._clock, LOOK_S)
-
-    async def _train(self) -> bool:
-        """Train what is due, if anything is."""
-        due = self._adaptation.next(self._now_s())
-        if due is None:
-            return False
-        made = await self._adaptation.train(due, self._now_s)
-        if made is not None:
-            self._adaptation.published(due.target.key, made.version, made.data, self._now_s())
-        return True
+        await self._adaptation.run(_is_known, self._clock)
 
     def _now_s(self) -> float:
         return self._clock.now().timestamp()
+
+
+async def _is_known(made: Artefact) -> bool:
+    """Nobody else has to be told."""
+    return True

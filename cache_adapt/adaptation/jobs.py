@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from numpy.random import default_rng
@@ -18,6 +18,7 @@ from cache_adapt.adaptation.versions import digest, next_version, why_not_publis
 from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample, SampleWindow
 from cache_adapt.adaptation.windows import WINDOWS_BYTES, SampleWindows
 from learning.budget import Budget
+from serving.common.clock import Clock, sleep
 from serving.common.threads import ThreadTime, in_thread
 from serving.errors import ModelError, SluiceError
 
@@ -32,6 +33,8 @@ TRAINED_ROWS = 4000
 """Samples that one training takes, beside the kind's validation set."""
 FIRST_GUESS_S = 0.3
 """Processor seconds of a training, until one was made."""
+LOOK_S, TIDY_S = 2.0, 60.0
+"""Time between two looks at what is due, and after which what is old is dropped."""
 GROWTH = 2.0
 """The next one is expected to take so many times what the last one did: there are twice as many samples by then."""
 
@@ -127,6 +130,28 @@ class Adaptation:
             else:
                 state.history.tried(now_s(), samples, gained=artefact is not None)
         return artefact
+
+    async def run(self, publish: Callable[[Artefact], Awaitable[bool]], clock: Clock) -> None:
+        """Train what is due, one target after the other, until this is cancelled.
+
+        ``publish``: makes a version known to all; False where that is not possible.
+        """
+
+        def now_s() -> float:
+            return clock.now().timestamp()
+
+        tidied_s = clock.monotonic_s()
+        while True:
+            if clock.monotonic_s() - tidied_s >= TIDY_S:
+                self.tidy(now_s())
+                tidied_s = clock.monotonic_s()
+            due = self.next(now_s())
+            if due is None:
+                await sleep(clock, LOOK_S)
+                continue
+            made = await self.train(due, now_s)
+            if made is not None and await publish(made):
+                self.published(due.target.key, made.version, made.data, now_s())
 
     def tidy(self, now_s: float) -> None:
         """Drop old samples, and what nobody wants any more; to be called now and then."""

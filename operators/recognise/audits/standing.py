@@ -33,17 +33,17 @@ class Standing:
 
 def specialization(tally: SpecializationTally, standing: Standing) -> schema.Specialization:
     """Combine the figures so far with the stream's present standing."""
-    found, seconds = tally.statistics(), standing.seconds
+    seconds = standing.seconds
     return schema.Specialization(
         phase=standing.phase,
         epoch=standing.epoch,
         template=standing.template,
         classes=list(standing.classes),
-        special_rate=round(found.special_rate, DIGITS),
-        cascade_rate=_rounded(found.cascade_rate),
-        transitions=found.transitions,
-        mean_dominant=_rounded(found.mean_dominant),
-        mean_window=_rounded(found.mean_window),
+        special_rate=round(tally.special_rate, DIGITS),
+        cascade_rate=_rounded(tally.cascade_rate),
+        transitions=tally.transitions,
+        mean_dominant=_rounded(tally.mean_dominant),
+        mean_window=_rounded(tally.mean_window),
         saving=_rounded(seconds.saved / seconds.alone if seconds.alone else None),
         speedup=_rounded(_speedup(seconds)),
         processor_s=schema.ProcessorSeconds(
@@ -54,7 +54,7 @@ def specialization(tally: SpecializationTally, standing: Standing) -> schema.Spe
             saved=round(seconds.saved, DIGITS),
         ),
         reason=standing.reason,
-        **msgspec.structs.asdict(found.counts),
+        **msgspec.structs.asdict(tally.total),
     )
 
 

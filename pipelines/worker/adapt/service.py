@@ -32,16 +32,12 @@ from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
 
-MOST_VERSIONS = 1000
-"""Targets whose newest version is known."""
-
 
 class Inbox:
     """Decodes messages; a bad one is logged, and costs itself alone."""
 
     def __init__(self, query: str, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
         self._query, self._adaptation, self._clock = query, adaptation, clock
-        self._versions: dict[bytes, int] = {}
         self._mishaps = Mishaps(log)
 
     def take_sample(self, record: ConsumerRecord) -> None:
@@ -59,17 +55,14 @@ class Inbox:
         key = record.key or b""
         if not key.startswith(update_key(self._query, "")) or record.value is None:
             return
-        now_s = self._clock.now().timestamp()
+        target, now_s = key[len(update_key(self._query, "")) :].decode(errors="replace"), self._clock.now().timestamp()
+        known = self._adaptation.newest(target)
+        older = known.version - 1 if known else 0  # what was published here comes back
         try:
-            update = read_update(key, record.headers, record.value, self._versions.get(key, 0), now_s)
+            update = read_update(key, record.headers, record.value, older, now_s)
         except Malformed as error:
             self._mishaps.note("an update is passed over", f"{place_of(record)}: {error}")
             return
-        self._versions.pop(key, None)
-        self._versions[key] = update.version
-        if len(self._versions) > MOST_VERSIONS:
-            del self._versions[next(iter(self._versions))]
-        target = key[len(update_key(self._query, "")) :].decode(errors="replace")
         self._adaptation.published(target, update.version, update.data, now_s)
 
     def _samples(self, record: ConsumerRecord) -> None:
@@ -92,9 +85,6 @@ class Inbox:
         return why is not None
 
 
-LOOK_S = 1.0
-"""Time between two looks at what is due."""
-TIDY_S = 60.0
 WAITED_S = 5.0
 """After so long without an answer of the broker it is logged."""
 SILENT_S = 60.0
@@ -141,19 +131,9 @@ class Service:
             "adapting %s at %s: %d samples of the last hour are there",
             *(self._config.query, self._config.settings.url, self._adaptation.samples),
         )
-        tidied_s = self._clock.monotonic_s()
-        while True:
-            if self._clock.monotonic_s() - tidied_s >= TIDY_S:
-                self._adaptation.tidy(self._now_s())
-                tidied_s = self._clock.monotonic_s()
-            due = self._adaptation.next(self._now_s())
-            made = await self._adaptation.train(due, self._now_s) if due else None
-            if made is not None:
-                await self._publish(made)
-            if due is None:
-                await asyncio.sleep(LOOK_S)
+        await self._adaptation.run(self._publish, self._clock)
 
-    async def _publish(self, made: Artefact) -> None:
+    async def _publish(self, made: Artefact) -> bool:
         """Store what was made, however long that takes; what no broker takes is logged and left out."""
         logged = False
 
@@ -167,8 +147,8 @@ class Service:
             await retrying(lambda: self._store(made), (KafkaError, OSError), Persistence(BROKER_BACKOFF), log_retry)
         except _Refused as error:
             log.warning("version %d of %s is not published: %s", made.version, made.target.key, error)
-        else:
-            self._adaptation.published(made.target.key, made.version, made.data, self._now_s())
+            return False
+        return True
 
     async def _store(self, made: Artefact) -> None:
         letter = update_letter(self._config.query, made, self._now_s())

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.adaptation.here import LOOK_S, Here
-from cache_adapt.adaptation.jobs import WANTED_S, Adaptation
+from cache_adapt.adaptation.here import Here
+from cache_adapt.adaptation.jobs import LOOK_S, WANTED_S, Adaptation
 from cache_adapt.adaptation.targets import Target
 from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PERIOD_S
