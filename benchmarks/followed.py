@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def gone(shown: Shown, follows: bool) -> Went:
 def _heard(shown: Shown, rows: ExitRows, number: int) -> HeardLooks:
     """Looks of which the exits are heard, each at another object; ``number``: of the first."""
     objects = [str(number + row) for row in range(len(rows))]
-    return HeardLooks.of(shown.artefact.exits, rows, ShownLooks.of(objects))
+    return HeardLooks.of(shown.artefact.exits, replace(rows, shown=ShownLooks.of(objects)))
 
 
 def _tuned(shown: Shown, heard: Sequence[HeardLooks], tunings_ms: list[float]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -108,7 +108,7 @@ def tuning_s(window: Window) -> float:
     """Processor seconds of this thread for a tuning, each sample by exits that have not seen it."""
     artefact = window.fitted()
     shown = ShownLooks.of([str(row) for row in range(len(window.rows))])
-    heard = Heard.of(HeardLooks.unseen(artefact, window.rows, shown), window.spec.vocabulary, None)
+    heard = Heard.of(HeardLooks.unseen(artefact, replace(window.rows, shown=shown)), window.spec.vocabulary, None)
     costs = ExitCosts.of([cut.share for cut in window.spec.cuts], 1.0, 0.01, 0.01)
     began_s = time.thread_time()
     tuned(heard, costs, AGREEMENT)

@@ -10,12 +10,12 @@ from benchmarks.exit_parts.cifar import WORDS, Cifar
 from benchmarks.exit_parts.taps import through
 from benchmarks.weg_parts.cifar_models import LARGE
 from cache_adapt.learned.pooled import ShownLooks
+from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut
 from pipelines.measure.exit_places import exit_places
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import lookup_s, network_costs
 from pipelines.run.learn.learnable import LAST, TRIED
-from pipelines.run.learn.taken import LookRows
 from serving.catalogue.lookup import read_weights
 from serving.common.tensors import Array, softmax
 
@@ -29,9 +29,8 @@ class Lessons:
         names = [cut.tensor for cut in cuts]
         taps, scores = through(LARGE, read_weights(entry.path, entry.card), names, items)
         shares = softmax(scores)
-        self._rows = LookRows(
-            [tap.astype(np.float16) for tap in taps], shares, WORDS.of(shares), ShownLooks.of(_others(len(items)))
-        )
+        weights, shown = np.ones(len(items), np.float32), ShownLooks.of(_others(len(items)))
+        self._rows = ExitRows(taps, shares, WORDS.of(shares), weights, shown=shown).kept()
         costs = network_costs(entry, names, items[:1])
         self._network = LearningNetwork(LARGE, entry.card.identity, cuts, WORDS, costs)
 

@@ -75,32 +75,26 @@ class HeardLooks(NamedTuple):
     shown: ShownLooks
 
     @classmethod
-    def of(
-        cls, exits: Sequence[LearnedExit], rows: ExitRows, shown: ShownLooks, rule: PoolRule | None = None
-    ) -> HeardLooks:
-        """Ask exits, of which there is one at least, about rows that have a tap for each of them.
+    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, rule: PoolRule | None = None) -> HeardLooks:
+        """Ask exits, of which there is one at least, about looks at objects that have a tap for each of them.
 
         ``rule``: how looks are pooled; None: each is an answer.
         """
+        assert rows.shown is not None
         by_look = rule is not None and rule.by_look
         found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
         shares = [one.shares(tap, each.words) for one, tap, each in zip(exits, rows.taps, found, strict=True)]
         looks = [SaidLooks.of(each, exits[0].vocabulary, by_look) for each in (*shares, rows.shares)]
         pooled = SaidLooks(np.stack([each.labels for each in looks]), np.stack([each.certainties for each in looks]))
         errors, said = np.stack([each.errors for each in found]), np.stack([each.words for each in found])
-        return cls(errors, said, rows.words, pooled, shown)
+        return cls(errors, said, rows.words, pooled, rows.shown)
 
     @classmethod
-    def unseen(
-        cls, artefact: ExitArtefact, rows: ExitRows, shown: ShownLooks, rule: PoolRule | None = None
-    ) -> HeardLooks:
+    def unseen(cls, artefact: ExitArtefact, rows: ExitRows, rule: PoolRule | None = None) -> HeardLooks:
         """Ask about each of the rows, which are in folds, the exits that have not seen its fold: in another order."""
         assert rows.folds is not None
-        parts = []
-        for fold in np.unique(rows.folds).tolist():
-            mine = np.flatnonzero(rows.folds == fold)
-            parts.append(cls.of(artefact.unseen(fold), rows.of(mine), shown.at(mine), rule))
-        return cls.joined(parts)
+        folds = np.unique(rows.folds).tolist()
+        return cls.joined([cls.of(artefact.unseen(fold), rows.of(rows.folds == fold), rule) for fold in folds])
 
     def at(self, rows: slice) -> HeardLooks:
         """Some of the looks."""

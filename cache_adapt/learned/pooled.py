@@ -57,7 +57,7 @@ class ShownLooks(NamedTuple):
         objects = [each for few in looks for each in few.objects]
         return cls(objects, *(np.concatenate(each) for each in zip(*(few[1:] for few in looks), strict=True)))
 
-    def at(self, rows: slice | NDArray[np.intp]) -> ShownLooks:
+    def at(self, rows: slice | NDArray[np.bool_] | NDArray[np.intp]) -> ShownLooks:
         """Some of them."""
         which = np.arange(len(self.objects))[rows].tolist()
         return ShownLooks([self.objects[row] for row in which], self.weights[rows], self.whole[rows])

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.learned_exit import Values
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.vocabulary import Shares, WordNumbers
 from learning.features import Features, as_features
 from serving.errors import ModelError
@@ -28,7 +29,7 @@ FOLDS = 3
 class ExitRows:
     """N samples of a network with R cuts, oldest first."""
 
-    taps: Sequence[Values]
+    taps: Sequence[NDArray[Any]]
     """By cut, N × values."""
     shares: Shares
     """N × L: the end's probabilities."""
@@ -38,18 +39,25 @@ class ExitRows:
     """N: how many inputs each stands for."""
     folds: NDArray[np.intp] | None = None
     """N: the fold of each, 0…``FOLDS`` − 1; None: they are in none."""
+    shown: ShownLooks | None = None
+    """N: the objects that they are looks at; None: nobody has said."""
 
     def __len__(self) -> int:
         return len(self.words)
 
     @classmethod
     def joined(cls, rows: Sequence[ExitRows]) -> ExitRows:
-        """One after the other; there are some, all in folds or none."""
+        """One after the other; there are some, all alike in what they have."""
         taps = [np.concatenate(each) for each in zip(*(few.taps for few in rows), strict=True)]
         parts = zip(*((few.shares, few.words, few.weights) for few in rows), strict=True)
         shares, words, weights = (np.concatenate(each) for each in parts)
         folds = [few.folds for few in rows if few.folds is not None]
-        return cls(taps, shares, words, weights, np.concatenate(folds) if folds else None)
+        shown = [few.shown for few in rows if few.shown is not None]
+        return cls(
+            *(taps, shares, words, weights),
+            np.concatenate(folds) if folds else None,
+            ShownLooks.joined(shown) if shown else None,
+        )
 
     def newest(self, most: int) -> ExitRows:
         """The last so many."""
@@ -58,7 +66,8 @@ class ExitRows:
     def of(self, rows: slice | NDArray[np.bool_] | NDArray[np.intp]) -> ExitRows:
         """Some of them."""
         taps, folds = [tap[rows] for tap in self.taps], None if self.folds is None else self.folds[rows]
-        return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows], folds)
+        shown = None if self.shown is None else self.shown.at(rows)
+        return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows], folds, shown)
 
     def outside(self, fold: int) -> ExitRows:
         """Those that are not in a fold."""
@@ -66,8 +75,13 @@ class ExitRows:
         return self.of(np.flatnonzero(self.folds != fold))
 
     def at(self, cuts: Sequence[int]) -> ExitRows:
-        """The same with the taps of some cuts, by their places."""
-        return replace(self, taps=[self.taps[place] for place in cuts])
+        """The same with the taps of some cuts, by their places, as exits read them."""
+        return replace(self, taps=[self.taps[place].astype(np.float32, copy=False) for place in cuts])
+
+    def kept(self) -> ExitRows:
+        """The same in less memory, each of the weight 1."""
+        taps = [as_features(tap) for tap in self.taps]
+        return replace(self, taps=taps, weights=np.ones(len(self), np.float32))
 
 
 @dataclass(frozen=True, slots=True)

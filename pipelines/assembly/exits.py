@@ -99,7 +99,7 @@ def with_exits(
     find = partial(_places, entry, () if there is None else there.tensors, len(networks.recogniser.names))
     cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, objects)
-    shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there), makes) if there or makes else None
+    shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there)) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)
 
@@ -122,7 +122,7 @@ def _lent(
     cut = LentCuts(reference, lender, audits.budget, networks.crossings)
     identity = lent_identity(card(found.model), card(reference.model))
     parts = NodeExitParts(spec, networks, environment, audits, learning, identity, cut, objects)
-    shared = SharedExits(cut, partial(parts.tuned, parts.subject("")), makes) if makes else None
+    shared = SharedExits(cut, partial(parts.tuned, parts.subject(""))) if makes else None
     special = SpecialisedExits(cut, parts.stream) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared)
 

@@ -29,19 +29,6 @@ class AuditedLook:
     """The object's picture as the oracle is shown it, where the frame's is not kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class BothAnswers:
-    """Such a look as it is kept until both have answered: without the frame and its pixels."""
-
-    said: Attribute | None
-    reference: Attribute | None
-    number: int
-    weight: float
-    """The look's weight beside others at the object."""
-    whole: bool
-    """Whether it shows the whole object."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LookAudit:
     """The audit that a look is part of."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
-from operators.frames.frame import Frame, Region
-from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
+from operators.frames.frame import Frame, Region, without_picture
+from operators.recognise.audits.audited_look import AuditedLook, LookAudit
 from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks, ModelCrop
@@ -22,7 +22,6 @@ from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects, shown
-from operators.recognise.objects.pool import Look
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
@@ -113,7 +112,7 @@ class Auditor:
                 continue  # others have come in the place of those that answered
             audit = self._audit_of(stream, key, look, late, room)
             if audit is not None and look.reference is not None:
-                self._take(audit, self._both(look), partial(self._picture, look))
+                self._take(audit, look)
 
     @property
     def can_ever_pay(self) -> bool:
@@ -150,8 +149,8 @@ class Auditor:
                 crop = self._recogniser.crops(model, look.frame, [look.region])[0].copy()
                 if audit.trial is not None:
                     audit.trial.pending += 1
-                seen = partial(self._seen, audit, self._both(look), crop)
-                self._second.ask(look.frame.header.id, ModelCrop(model, crop), seen)
+                kept = replace(look, frame=without_picture(look.frame), crop=crop)
+                self._second.ask(look.frame.header.id, ModelCrop(model, crop), partial(self._seen, audit, kept))
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
@@ -224,16 +223,11 @@ class Auditor:
                 trial.ticket, trial.number = ticket, look.number
         return None if trial is None else LookAudit(stream, key, shadow, trials, trial)
 
-    def _both(self, look: AuditedLook) -> BothAnswers:
-        weight = 1.0 if self._objects is None else self._objects.weight(look.frame, look.region)
-        return BothAnswers(look.said, look.reference, look.number, weight, not cut_off(look.region.box))
-
-    def _seen(self, audit: LookAudit, both: BothAnswers, crop: Image, seen: Attribute | None) -> None:
+    def _seen(self, audit: LookAudit, look: AuditedLook, seen: Attribute | None) -> None:
         """Take the look of the second network; None: it was given up."""
         stream, trial = audit.stream, audit.trial
         if seen is not None:
-            answered = replace(both, said=seen) if audit.shadow else replace(both, reference=seen)
-            self._take(audit, answered, lambda: crop)
+            self._take(audit, replace(look, said=seen) if audit.shadow else replace(look, reference=seen))
             if not audit.shadow:
                 stream.count(audits=1)
         elif audit.ticket is not None:
@@ -242,30 +236,31 @@ class Auditor:
             trial.pending -= 1
             self._conclude(stream, audit.trials)
 
-    def _take(self, audit: LookAudit, both: BothAnswers, picture: Callable[[], Image]) -> None:
-        """Take a look with the oracle's answer; ``picture``: of the object."""
-        assert both.reference is not None
+    def _take(self, audit: LookAudit, look: AuditedLook) -> None:
+        """Take a look with the oracle's answer."""
+        assert look.reference is not None
         if audit.trial is not None:
-            self._add(audit, audit.trial, both, picture)
-        elif both.said is not None:
+            self._add(audit, audit.trial, look)
+        elif look.said is not None:
             ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
-            said, reference = self._recogniser.accepted(both.said), self._recogniser.accepted(both.reference)
-            found = AuditOutcome(audit.key, both.number, said, reference, audit.shadow, self._recogniser.nameless)
+            said, reference = self._recogniser.accepted(look.said), self._recogniser.accepted(look.reference)
+            found = AuditOutcome(audit.key, look.number, said, reference, audit.shadow, self._recogniser.nameless)
             if ticket is not None:
-                found = found if found.agrees else replace(found, picture=picture())
+                found = found if found.agrees else replace(found, picture=self._picture(look))
                 self._tell(audit.stream, ticket, found)
 
-    def _add(self, audit: LookAudit, trial: Trial, both: BothAnswers, picture: Callable[[], Image]) -> None:
+    def _add(self, audit: LookAudit, trial: Trial, look: AuditedLook) -> None:
         """Take a look at a track; a silent shortcut's answer is the oracle's."""
-        assert both.reference is not None
-        answers = both.said or both.reference, both.reference
-        said, reference = (Look(each, self._recogniser.certainty(each), both.weight) for each in answers)
-        trial.looked(said, reference, both.whole)
-        if trial.shadow and trial.ticket is None and both.said is not None:
-            trial.ticket, trial.number = audit.stream.audits.of(trial.key).in_shadow(), both.number
+        assert look.reference is not None
+        assert self._objects is not None
+        answers = look.said or look.reference, look.reference
+        said, reference = (self._objects.look(look.frame, look.region, each) for each in answers)
+        trial.looked(said, reference, whole=not cut_off(look.region.box))
+        if trial.shadow and trial.ticket is None and look.said is not None:
+            trial.ticket, trial.number = audit.stream.audits.of(trial.key).in_shadow(), look.number
         words = {(each.label, self._recogniser.accepted(each).label) for each in answers}
         if trial.crop is None and len(words) > 1:
-            trial.crop = picture()
+            trial.crop = self._picture(look)
 
     def _conclude(self, stream: NodeStream, trials: OpenTrials) -> None:
         """Compare where nothing more is to be waited for."""

@@ -17,12 +17,12 @@ from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.pooled import PoolRule
+from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.saved_state import SavedExits
-from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice, as_learnt, chosen_on
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitSet
@@ -152,6 +152,13 @@ class HeardExits:
         except ModelError as error:
             log.warning("exits of %s are not used: %s", self.request.subject.node, error)
 
+    def go_on(self, stream: str, words: Collection[int] | None) -> None:
+        """Do what is due with a stream's looks: ask for exits, where looks teach any, and tune those that came."""
+        if self.request.teaches and self.asks:
+            self.ask(stream)
+        if self.tuning_is_due:
+            self.tune(words)
+
     def begin(self) -> None:
         """Take the exits that were there from the beginning, with their thresholds where these promise enough."""
         first, self._first = self._first, None
@@ -160,15 +167,19 @@ class HeardExits:
             if self.artefact is first and first.card.agreement >= self.request.agreement:
                 self.found = as_learnt(first, self._spec)
 
-    def heard(self, looks: TappedLooks) -> None:
-        """Take looks that ran on: as samples for the maker, and to tune exits on."""
+    def heard(self, stream: str, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
+        """Take looks of a stream that ran on: as samples for the maker, and to tune exits on.
+
+        ``whole``: N, whether all looks at the object run on. Such objects are a fair sample of all, and nothing is
+        missing.
+        """
         self.asks = True
         request = self.request
         if request.teaches:
-            samples = self._spec.layout.packed(looks.rows)
-            request.elsewhere.offer(request.subject, looks.stream, looks.rows.words.tolist(), samples)
-        held = looks.of(looks.whole)
-        if len(held):
+            samples = self._spec.layout.packed(looks)
+            request.elsewhere.offer(request.subject, stream, looks.words.tolist(), samples)
+        held = looks.of(whole)
+        if len(held) and held.shown is not None:
             request.held.add(request.subject, held)
             self._held += len(held)
             if len(self._objects) < OBJECTS_IN_VAIN:

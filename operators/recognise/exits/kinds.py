@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from zlib import crc32
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.standing import Standing
@@ -22,8 +24,8 @@ from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 
 if TYPE_CHECKING:
+    from cache_adapt.learned.rows import ExitRows
     from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
-    from operators.recognise.exits.tapped import TappedLooks
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +49,8 @@ class StreamExits(Protocol):
         """Whether looks are wanted that run on through the cut network."""
         ...
 
-    def took(self, looks: TappedLooks) -> None:
-        """Take looks that ran on."""
+    def took(self, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
+        """Take looks that ran on; ``whole``: see ``HeardExits``."""
         ...
 
     def go_on(self) -> bool:
@@ -160,13 +162,10 @@ class SharedExits:
     kind: ShortcutKind = "cached"
     key = "cached"
 
-    def __init__(self, cut: CutOracle, tuner: Callable[[], HeardExits], made_in_service: bool) -> None:
-        """``tuner``: makes what has exits made and tunes them, once the network is cut.
-
-        ``made_in_service``: whether exits are made from looks of the streams; else there are some already.
-        """
+    def __init__(self, cut: CutOracle, tuner: Callable[[], HeardExits]) -> None:
+        """``tuner``: makes what has exits made and tunes them, once the network is cut."""
         self.models = (cut.oracle,)
-        self._cut, self._tuner, self._made = cut, tuner, made_in_service
+        self._cut, self._tuner = cut, tuner
         self._tuned: HeardExits | None = None
         self.used: ExitsInUse | None = None
         self._streams: OrderedDict[str, SharedOnStream] = OrderedDict()
@@ -200,14 +199,9 @@ class SharedExits:
             return False
         tuned = self.tuned
         tuned.begin()
-        if self._made and tuned.asks:
-            tuned.ask(stream)
-        if tuned.tuning_is_due:
-            tuned.tune(None)
+        tuned.go_on(stream, None)
         found, tuned.found = tuned.found, None
-        if found is None:
-            return False
-        if not tuned.is_better(found, self.used):
+        if found is None or not tuned.is_better(found, self.used):
             return False
         self.used = tuned.used(found, crc32(repr(found.thresholds).encode(), crc32(tuned.data)))
         for each in self._streams.values():
@@ -247,8 +241,8 @@ class SharedOnStream:
     def in_use(self) -> ExitsInUse | None:
         return None if self.left else self._shared.used
 
-    def took(self, looks: TappedLooks) -> None:
-        self._shared.tuned.heard(looks)
+    def took(self, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
+        self._shared.tuned.heard(self._stream, looks, whole)
 
     def go_on(self) -> bool:
         return self._shared.go_on(self._stream)

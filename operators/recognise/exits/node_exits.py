@@ -19,7 +19,6 @@ from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
-from operators.recognise.exits.tapped import TappedLooks, joined
 from operators.recognise.objects.late_looks import NotLooked
 from operators.recognise.recogniser import Recogniser, no_numbers
 from operators.wire.schema import Attribute
@@ -28,6 +27,7 @@ from serving.engines.exits import ExitResult, RowPolicy
 from serving.errors import BudgetSpent, SluiceError, TooLate
 
 if TYPE_CHECKING:
+    from cache_adapt.learned.rows import ExitRows
     from operators.recognise.exits.heard_exits import ExitsInUse
 
 TOGETHER = 16
@@ -84,8 +84,8 @@ class NodeExits:
     def __init__(self, kinds: Sequence[ExitKind], cut: CutOracle, recogniser: Recogniser, auditor: Auditor) -> None:
         """``kinds``: those that are asked first come first."""
         self.kinds, self.cut, self._recogniser, self._auditor = kinds, cut, recogniser, auditor
-        self._waiting: dict[str, list[TappedLooks]] = {}
-        """By stream: looks that are taken together."""
+        self._waiting: dict[str, list[tuple[ExitRows, NDArray[np.bool_]]]] = {}
+        """By stream: looks that are taken together, and whether all looks at their objects run on."""
 
     def plan(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> LookPlan | None:
         """How looks go through the cut oracle; None: the oracle runs as a whole."""
@@ -246,14 +246,14 @@ class NodeExits:
             return
         waiting = self._waiting.setdefault(stream.name, [])
         waiting.append(self._tapped(stream, ended, plan, taps))
-        if sum(len(each.rows) for each in waiting) >= TOGETHER:
-            looks = joined(self._waiting.pop(stream.name))
+        if sum(len(rows) for rows, _ in waiting) >= TOGETHER:
+            looks, whole = zip(*self._waiting.pop(stream.name), strict=True)
             for mine in wanting:
-                mine.took(looks)
+                mine.took(looks[0].joined(looks), np.concatenate(whole))
 
     def _tapped(
         self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
-    ) -> TappedLooks:
+    ) -> tuple[ExitRows, NDArray[np.bool_]]:
         """As a sample, a look that exits would have answered is there for all that were not drawn.
 
         Where the end says what is no number, there is nothing to learn.
@@ -268,12 +268,9 @@ class NodeExits:
         scores[faulty := no_numbers(scores)] = 0
         shares = self._recogniser.shares(self.cut.oracle, scores)
         folds = self._auditor.parts(ended.frame, ended.regions, FOLDS)
-        rows, shown = (
-            ExitRows(taps, shares, np.array(words, np.intp), weights, folds),
-            self._auditor.shown(ended.frame, ended.regions),
-        )
-        looks = TappedLooks(stream.name, ended.frame.media_time_s, rows, plan.drawn[ended.rows], shown)
-        return looks.of(~faulty)
+        shown = self._auditor.shown(ended.frame, ended.regions)
+        rows = ExitRows(taps, shares, np.array(words, np.intp), weights, folds, shown)
+        return rows.of(~faulty), plan.drawn[ended.rows][~faulty]
 
 
 @dataclass(frozen=True)

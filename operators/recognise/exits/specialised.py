@@ -10,7 +10,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Subject
 from operators.recognise.audits.standing import Standing
@@ -23,8 +25,8 @@ from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
 
 if TYPE_CHECKING:
+    from cache_adapt.learned.rows import ExitRows
     from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
-    from operators.recognise.exits.tapped import TappedLooks
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +103,9 @@ class SpecialisedStream:
         state = self.weg.state
         return self.account.may_try and (state.wanted is not None or state.head is not None)
 
-    def took(self, looks: TappedLooks) -> None:
-        """Take looks that ran on."""
-        self.tuned.heard(looks)
+    def took(self, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
+        """Take looks that ran on; ``whole``: see ``HeardExits``."""
+        self.tuned.heard(self._subject.stream, looks, whole)
 
     def standing(self) -> Standing:
         """The phase, the classes, and the figures by which they were chosen."""
@@ -160,10 +162,7 @@ class SpecialisedStream:
             self._restore_exits(self._saved)
             self._saved = None
             return self.in_use is not None
-        if self.tuned.asks:
-            self.tuned.ask(self._subject.stream)
-        if self.tuned.tuning_is_due:
-            self.tuned.tune(head.target.classes)
+        self.tuned.go_on(self._subject.stream, head.target.classes)
         if self.tuned.is_in_vain and self.in_use is None:
             self._give_up("they would save too little")
             return False

@@ -13,11 +13,11 @@ from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import PoolRule
+from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from operators.recognise.exits import expected
 from operators.recognise.exits.cut_oracle import LookSeconds
-from operators.recognise.exits.held_looks import HeldLooks
 from specialization.rates import Rates, rates_of
 
 WORTH = 0.02
@@ -93,7 +93,7 @@ def as_learnt(artefact: ExitArtefact, spec: ExitsSpec) -> ExitChoice | None:
 
 
 def chosen_on(
-    held: HeldLooks,
+    held: ExitRows,
     artefact: ExitArtefact,
     spec: ExitsSpec,
     words: Collection[int] | None,
@@ -102,8 +102,8 @@ def chosen_on(
 ) -> ExitChoice | None:
     """The same by looks that are held, at the cuts of ``spec``: each by exits that have not seen its fold."""
     places = {cut.tensor: place for place, cut in enumerate(spec.cuts)}
-    rows = held.rows([places[each.tensor] for each in artefact.exits])
-    return chosen(artefact, HeardLooks.unseen(artefact, rows, held.shown, rule), spec, words, seconds, rule)
+    rows = held.at([places[each.tensor] for each in artefact.exits])
+    return chosen(artefact, HeardLooks.unseen(artefact, rows, rule), spec, words, seconds, rule)
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

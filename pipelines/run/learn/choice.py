@@ -14,11 +14,12 @@ from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.heard import Heard, HeardLooks
 from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.pooled import PoolRule
+from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.tune import TunedExits, tuned
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.run.learn.costs import NetworkCosts
-from pipelines.run.learn.taken import LookRows
 from serving.errors import SluiceError
 
 LEAST_LOOKS = 150
@@ -43,6 +44,8 @@ class LearningNetwork:
     """Where exits are tried."""
     vocabulary: Vocabulary
     costs: NetworkCosts
+    rule: PoolRule | None = None
+    """How the looks at one object are pooled; None: each is answered by itself."""
 
     def spec(self, places: Sequence[int], agreement: float) -> ExitsSpec:
         return ExitsSpec(tuple(self.cuts[place] for place in places), self.vocabulary, agreement)
@@ -76,20 +79,20 @@ class NothingLearnt(SluiceError):
 
 
 def learnt(
-    network: LearningNetwork, rows: LookRows, agreement: float, lookup_s: Callable[[LearnedExit], float]
+    network: LearningNetwork, rows: ExitRows, agreement: float, lookup_s: Callable[[LearnedExit], float]
 ) -> LearntExits:
     """Choose the exits, at one or two cuts, that make looks cheapest and keep the agreement.
 
     ``lookup_s``: processor seconds of asking an exit. Raises NothingLearnt.
     """
-    taught, judged = rows.parted(TAUGHT)
+    taught, judged = parted(rows, TAUGHT)
     if len(rows) < LEAST_LOOKS or not len(judged):
         raise NothingLearnt(f"{len(rows)} looks are too few: {LEAST_LOOKS} are the least, and some thousand do better")
     try:
         exits = [_fitted(network, (place,), taught, agreement).exits[0] for place in range(len(network.cuts))]
     except SluiceError as error:
         raise NothingLearnt(str(error)) from None
-    tried = _Judged(exits, judged, agreement, network.costs, [lookup_s(each) for each in exits])
+    tried = _Judged(network, exits, judged, agreement, [lookup_s(each) for each in exits])
     best, found = tried.best()
     if found.speedup < WORTH:
         raise NothingLearnt(f"at an agreement of {agreement:g}, judged on {len(judged)} looks, {tried.why_not}")
@@ -101,10 +104,10 @@ def learnt(
 class _Judged:
     """Exits at all cuts, and looks that they were not trained on."""
 
+    network: LearningNetwork
     exits: Sequence[LearnedExit]
-    rows: LookRows
+    rows: ExitRows
     agreement: float
-    costs: NetworkCosts
     lookups_s: Sequence[float]
 
     def best(self) -> tuple[Sequence[int], TunedExits]:
@@ -120,18 +123,18 @@ class _Judged:
     @property
     def why_not(self) -> str:
         """Why none are worth it, where that is so."""
-        least = min(self.lookups_s) / self.costs.whole_s
+        least = min(self.lookups_s) / self.network.costs.whole_s
         if least > BUDGET:
             return f"exits do not pay: asking one takes {least:.1%} of a look, and {BUDGET:.0%} is the most"
         return "no exit answers enough to be worth its cut"
 
     def heard(self, places: Sequence[int]) -> Heard:
         some = [self.exits[place] for place in places]
-        looks = HeardLooks.of(some, self.rows.at(places), self.rows.shown, self.rows.rule)
-        return Heard.of(looks, some[0].vocabulary, self.rows.rule)
+        looks = HeardLooks.of(some, self.rows.at(places), self.network.rule)
+        return Heard.of(looks, some[0].vocabulary, self.network.rule)
 
     def tuned(self, places: Sequence[int]) -> TunedExits:
-        costs = self.costs.of(places, [self.lookups_s[place] for place in places])
+        costs = self.network.costs.of(places, [self.lookups_s[place] for place in places])
         return tuned(self.heard(places), costs, self.agreement)
 
     def promises(self, places: Sequence[int], found: TunedExits) -> tuple[Promise, Promise]:
@@ -142,5 +145,14 @@ class _Judged:
         return Promise(1 - found.agreement, wrong), Promise(found.lost, lost)
 
 
-def _fitted(network: LearningNetwork, places: Sequence[int], rows: LookRows, agreement: float) -> ExitArtefact:
+def _fitted(network: LearningNetwork, places: Sequence[int], rows: ExitRows, agreement: float) -> ExitArtefact:
     return fit(network.model, network.identity, network.spec(places, agreement), rows.at(places))
+
+
+def parted(rows: ExitRows, share: float) -> tuple[ExitRows, ExitRows]:
+    """The first share of them, and the later ones at objects that are not among the first."""
+    assert rows.shown is not None
+    first, objects = int(len(rows) * share), rows.shown.objects
+    known = set(objects[:first])
+    later = [row for row in range(first, len(rows)) if objects[row] not in known]
+    return rows.of(slice(first)), rows.of(np.array(later, np.intp))

@@ -108,5 +108,6 @@ def _contest(catalogue: Catalogue, entry: Entry, known: Contest | None, shown: S
 
 
 def _exits(wanted: CompiledQuery, node: LearnableNode, taken: TakenLooks, costs: NetworkCosts) -> LearntExits:
-    network = LearningNetwork(node.oracle, node.entry.card.identity, node.cuts, node.vocabulary, costs)
+    identity = node.entry.card.identity
+    network = LearningNetwork(node.oracle, identity, node.cuts, node.vocabulary, costs, taken.rule)
     return learnt(network, taken.rows, wanted.query.accuracy, lookup_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -59,47 +58,12 @@ class TakenLook(NamedTuple):
     """The object."""
 
 
-@dataclass(frozen=True)
-class LookRows:
-    """N looks, oldest first."""
-
-    taps: Sequence[NDArray[np.float16]]
-    """By cut, N × values."""
-    shares: Shares
-    """N × L."""
-    words: NDArray[np.intp]
-    """N: the end's words."""
-    shown: ShownLooks
-    rule: PoolRule | None = None
-    """How the looks at one object are pooled; None: each is answered by itself."""
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def of(self, rows: NDArray[np.intp]) -> LookRows:
-        taps = [tap[rows] for tap in self.taps]
-        return LookRows(taps, self.shares[rows], self.words[rows], self.shown.at(rows), self.rule)
-
-    def at(self, cuts: Sequence[int]) -> ExitRows:
-        """As samples of exits at these cuts, each of the weight 1."""
-        taps = [self.taps[cut].astype(np.float32) for cut in cuts]
-        return ExitRows(taps, self.shares, self.words, np.ones(len(self), np.float32))
-
-    def parted(self, share: float) -> tuple[LookRows, LookRows]:
-        """The first share of them, and the later ones at objects that are not among the first."""
-        first = int(len(self) * share)
-        objects = self.shown.objects
-        known = set(objects[:first])
-        later = [row for row in range(first, len(self)) if objects[row] not in known]
-        return self.of(np.arange(first)), self.of(np.array(later, np.intp))
-
-
 class TakenLooks:
     """Collects the looks of a node."""
 
     def __init__(self, vocabulary: Vocabulary, rule: PoolRule | None = None) -> None:
-        """``rule``: see ``LookRows``."""
-        self._vocabulary, self._rule = vocabulary, rule
+        """``rule``: how the looks at one object are pooled; None: each is answered by itself."""
+        self._vocabulary, self.rule = vocabulary, rule
         self._looks, self._items = Thinned[TakenLook](MOST_LOOKS), Thinned[Array](MOST_ITEMS)
 
     def add(self, batch: Array, found: ExitResult, shares: Shares, shown: ShownLooks) -> None:
@@ -120,10 +84,11 @@ class TakenLooks:
         return np.stack(self._items.things)
 
     @property
-    def rows(self) -> LookRows:
+    def rows(self) -> ExitRows:
         """The looks that are kept; there must be one."""
         looks = self._looks.things
         shares = np.stack([each.shares for each in looks])
         taps = [np.stack(column) for column in zip(*(each.taps for each in looks), strict=True)]
         shown = ShownLooks.joined([each.shown for each in looks])
-        return LookRows(taps, shares, self._vocabulary.of(shares), shown, self._rule)
+        weights = np.ones(len(looks), np.float32)
+        return ExitRows(taps, shares, self._vocabulary.of(shares), weights, shown=shown)

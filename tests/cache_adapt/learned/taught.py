@@ -43,7 +43,7 @@ def in_folds(rows: ExitRows) -> ExitRows:
 def listened(artefact: ExitArtefact, rows: ExitRows, objects: Sequence[str] | None = None) -> HeardLooks:
     """What exits say of looks at whole objects; None: each is at another."""
     names = [str(row) for row in range(len(rows))] if objects is None else objects
-    return HeardLooks.of(artefact.exits, rows, ShownLooks.of(names))
+    return HeardLooks.of(artefact.exits, replace(rows, shown=ShownLooks.of(names)))
 
 
 def exits(count: int = 600, spec: ExitsSpec = SPEC) -> ExitArtefact:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import FOLDS, MOST_WEIGHT, ExitRows, RowLayout
 from serving.errors import ModelError
 from tests.cache_adapt.learned.taught import SPEC, in_folds, samples
@@ -93,3 +94,24 @@ def test_weights_shares_and_folds_of_strangers_are_bounded():
 
 def test_no_rows_are_rows():
     assert len(RowLayout((2,), 3).unpacked(np.zeros((0, 7), np.float16), np.zeros(0, int))) == 0
+
+
+def test_objects_go_with_their_rows():
+    rows = replace(samples(4), shown=ShownLooks.of(["a", "b", "c", "d"]))
+    some = rows.of(np.array([True, False, True, False]))
+    both = ExitRows.joined([rows.newest(1), some])
+    assert some.shown is not None
+    assert both.shown is not None
+    assert (some.shown.objects, both.shown.objects) == (["a", "c"], ["d", "a", "c"])
+    assert len(both.shown.weights) == len(both.shown.whole) == 3
+    assert samples(4).of(slice(2)).shown is None
+
+
+def test_what_is_kept_takes_two_bytes_for_each_value_and_is_read_as_before():
+    rows = replace(samples(5), weights=np.full(5, 20, np.float32))
+    kept = rows.kept()
+    assert [tap.dtype for tap in kept.taps] == [np.float16] * len(rows.taps)
+    assert kept.weights.tolist() == [1.0] * 5
+    (read,) = kept.at([1]).taps
+    assert read.dtype == np.float32
+    np.testing.assert_allclose(read, rows.taps[1], rtol=1e-3, atol=1e-3)

@@ -78,7 +78,7 @@ class Crossing:
         self.cut = CutOracle(self.engine, "net", self._places, self.budget)
         self.special = SpecialisedExits(self.cut, self._stream, asked_for) if "specialised" in kinds else None
         all_streams = partial(self.tuned, Subject("type", "net", SHA, "words"), there)
-        self.shared = SharedExits(self.cut, all_streams, makes) if "cached" in kinds else None
+        self.shared = SharedExits(self.cut, all_streams) if "cached" in kinds else None
         networks = ChainNetworks(self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared)
         self.objects = Objects(self.recogniser) if per_track else None
         terms = ChainTerms(Rule(accuracy, rate=0.05), self.budget, Listeners(observer=self.heard))

@@ -92,7 +92,7 @@ class LentCrossing(Crossing):
         self.cut = LentCuts(reference, Lender(NEAR, self._places), self.budget, self.crossings)
         self.special = SpecialisedExits(self.cut, self._stream) if kind == "specialised" else None
         all_streams = partial(self.tuned, Subject("type", FAR, "ab" * 32, "words"))
-        self.shared = SharedExits(self.cut, all_streams, True) if kind == "cached" else None
+        self.shared = SharedExits(self.cut, all_streams) if kind == "cached" else None
         variants = [VariantShortcut(self.recogniser, NEAR)] if variant else []
         costs = UnitCosts(reference)
         looks = LateLooks(self.recogniser) if late else None

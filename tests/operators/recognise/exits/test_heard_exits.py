@@ -13,6 +13,7 @@ from cache_adapt.adaptation.targets import Subject
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.pooled import PoolRule, ShownLooks
+from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from learning.budget import unlimited
 from operators.recognise.exits import heard_exits
@@ -27,7 +28,6 @@ from operators.recognise.exits.heard_exits import (
 )
 from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.saved_state import SavedExits
-from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuning import ExitChoice
 from operators.testing import FakeEngine, card_of
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, in_folds, samples
@@ -56,10 +56,15 @@ async def heard(
     return HeardExits(request, cut, there)
 
 
-def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> TappedLooks:
+def looks(count: int, seed: int = 1, noises: Sequence[float] = (7.0, 4.0)) -> ExitRows:
     """Looks at as many objects, of one frame; ``noises``: as with ``samples``."""
-    shown, every = ShownLooks.of([f"{seed}/{each}" for each in range(count)]), np.ones(count, np.bool_)
-    return TappedLooks("cam", 0.0, in_folds(samples(count, seed, noises)), every, shown)
+    shown = ShownLooks.of([f"{seed}/{each}" for each in range(count)])
+    return replace(in_folds(samples(count, seed, noises)), shown=shown)
+
+
+def hear(known: HeardExits, rows: ExitRows, whole: int | None = None) -> None:
+    """Looks have run on; at so many objects, None: at all, all of them do."""
+    known.heard("cam", rows, np.arange(len(rows)) < (len(rows) if whole is None else whole))
 
 
 async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
@@ -72,19 +77,19 @@ async def test_looks_are_offered_as_samples_before_there_are_exits() -> None:
     maker = Maker(1000)
     known = await heard(maker=maker)
     frame = looks(5)
-    known.heard(frame)
+    hear(known, frame)
     assert known.artefact is None
-    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words.tolist()
-    rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.rows.words)
-    assert np.allclose(rows.taps[1], frame.rows.taps[1], atol=0.01)
-    assert np.allclose(rows.shares, frame.rows.shares, atol=0.001)
-    assert rows.weights.tolist() == frame.rows.weights.tolist()
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
+    rows = SPEC.layout.unpacked(np.stack([row for _, row in maker.samples[SUBJECT]]), frame.words)
+    assert np.allclose(rows.taps[1], frame.taps[1], atol=0.01)
+    assert np.allclose(rows.shares, frame.shares, atol=0.001)
+    assert rows.weights.tolist() == frame.weights.tolist()
 
 
 async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_when_they_come() -> None:
     maker = Maker(200)
     known = await heard(maker=maker)
-    known.heard(looks(200))
+    hear(known, looks(200))
     assert known.waits_for == "none are made yet"
     known.ask("")
     ((target, _),) = maker.wishes
@@ -97,9 +102,9 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
 async def test_what_comes_again_is_not_taken_again() -> None:
     maker = Maker(200)
     known = await heard(maker=maker)
-    known.heard(looks(200))
+    hear(known, looks(200))
     known.ask(REPORT)
-    known.heard(looks(400, seed=2))
+    hear(known, looks(400, seed=2))
     assert known.tuning_is_due
     await tuned(known)
     known.ask(REPORT)
@@ -113,7 +118,7 @@ async def test_exits_that_cannot_be_used_are_refused_in_one_line_and_those_befor
 ) -> None:
     maker = Maker(200)
     known = await heard(maker=maker)
-    known.heard(looks(200))
+    hear(known, looks(200))
     known.ask(REPORT)
     before, (target, _) = known.artefact, maker.wishes[0]
     words = WORDS if other != "words" else type(WORDS)(4, 0.5)
@@ -135,7 +140,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many()
     known.begin()
     due = []
     for number in range(1, 400):
-        known.heard(looks(1, seed=number))
+        hear(known, looks(1, seed=number))
         if known.tuning_is_due:
             due.append(number)
             await tuned(known)
@@ -145,7 +150,7 @@ async def test_they_are_tuned_first_after_some_looks_and_then_at_twice_as_many()
 async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below_its_thresholds() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(400))
+    hear(known, looks(400))
     found = await tuned(known)
     assert found is not None
     used = known.used(found, 7)
@@ -154,18 +159,18 @@ async def test_what_a_tuning_finds_is_used_under_a_number_and_says_nothing_below
         cut.tensor for cut, threshold in zip(SPEC.cuts, found.thresholds, strict=True) if threshold
     }
     frame = looks(200, seed=9)
-    said = used.answers(frame.rows.taps, known.cut.cuts)
+    said = used.answers(frame.taps, known.cut.cuts)
     answered = said.place < len(SPEC.cuts)
     assert 0 < answered.sum() < 200
     assert (said.distribution.sum(axis=1) > 0).tolist() == answered.tolist()
-    assert (WORDS.of(said.distribution[answered]) == frame.rows.words[answered]).mean() > 0.8
+    assert (WORDS.of(said.distribution[answered]) == frame.words[answered]).mean() > 0.8
 
 
 async def test_the_first_exit_that_is_sure_answers() -> None:
     known = await heard(exits())
     known.begin()
     both, late = (known.used(ExitChoice(each, None, 0.1), 1) for each in ((0.3, 0.3), (0.0, 0.3)))
-    taps = looks(200, seed=9).rows.taps
+    taps = looks(200, seed=9).taps
     first, second = (each.answers(taps, known.cut.cuts).place for each in (both, late))
     assert set(first.tolist()) == {0, 1, 2}
     assert set(second.tolist()) == {1, 2}
@@ -175,7 +180,7 @@ async def test_the_first_exit_that_is_sure_answers() -> None:
 async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_only() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(400))
+    hear(known, looks(400))
     known.tune(None)
     known._take(exits(300))
     await known.settled()
@@ -190,7 +195,7 @@ async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_on
 async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(100))
+    hear(known, looks(100))
 
     def broken(*_: object) -> None:
         raise ValueError("not today")
@@ -198,7 +203,7 @@ async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(heard_exits, "chosen_on", broken)
         assert await tuned(known) is None
-    known.heard(looks(300))
+    hear(known, looks(300))
     assert known.tuning_is_due
     assert await tuned(known) is not None
 
@@ -218,38 +223,40 @@ async def test_all_looks_teach_and_only_whole_objects_are_held() -> None:
     maker = Maker(1000)
     known = await heard(maker=maker)
     frame = looks(10)
-    known.heard(replace(frame, whole=np.arange(10) < 4))
+    hear(known, frame, whole=4)
     held = known.request.held.of(SUBJECT)
     assert held is not None
+    assert held.shown is not None
     assert held.shown.objects == ["1/0", "1/1", "1/2", "1/3"]
+    assert held.folds is not None
     assert held.folds.tolist() == [0, 1, 2, 0]
-    assert [word for word, _ in maker.samples[SUBJECT]] == frame.rows.words.tolist()
-    known.heard(replace(frame, whole=np.zeros(10, np.bool_)))
+    assert [word for word, _ in maker.samples[SUBJECT]] == frame.words.tolist()
+    hear(known, frame, whole=0)
     held = known.request.held.of(SUBJECT)
     assert held is not None
-    assert (len(held.words), len(maker.samples[SUBJECT])) == (4, 20)
+    assert (len(held), len(maker.samples[SUBJECT])) == (4, 20)
 
 
 async def test_exits_that_nobody_makes_here_are_tuned_on_all_whole_objects() -> None:
     maker = Maker(1000)
     known = await heard(exits(), maker)
     known.begin()
-    known.heard(replace(looks(10), whole=np.arange(10) < 4))
+    hear(known, looks(10), whole=4)
     held = known.request.held.of(SUBJECT)
     assert held is not None
-    assert (len(held.words), len(maker.samples[SUBJECT])) == (4, 0)
+    assert (len(held), len(maker.samples[SUBJECT])) == (4, 0)
 
 
 async def test_newer_exits_are_tuned_at_once_on_the_looks_that_are_held() -> None:
     maker = Maker(200, versions=2)
     known = await heard(maker=maker)
-    known.heard(looks(200))
+    hear(known, looks(200))
     known.ask(REPORT)
-    known.heard(looks(400, seed=2))
+    hear(known, looks(400, seed=2))
     first = await tuned(known)
     assert first is not None
     assert not known.tuning_is_due
-    known.heard(looks(200, seed=3))
+    hear(known, looks(200, seed=3))
     known.ask(REPORT)
     assert known.version == 2
     assert known.tuning_is_due
@@ -259,7 +266,7 @@ async def test_newer_exits_are_tuned_at_once_on_the_looks_that_are_held() -> Non
 async def test_looks_that_had_to_give_way_to_those_of_others_are_waited_for() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(FIRST_TUNING))
+    hear(known, looks(FIRST_TUNING))
     known.request.held.forget(SUBJECT)
     assert await tuned(known) is None
     assert not known.tuning_is_due
@@ -271,7 +278,7 @@ async def test_where_looks_are_pooled_the_answers_of_objects_are_judged(monkeypa
     rule = PoolRule(WORDS.labels, 0.6, 0.7)
     for known in (await heard(exits()), await heard(exits(), rule=rule)):
         known.begin()
-        known.heard(looks(200))
+        hear(known, looks(200))
         await tuned(known)
     assert rules == [None, rule]
 
@@ -279,16 +286,16 @@ async def test_where_looks_are_pooled_the_answers_of_objects_are_judged(monkeypa
 async def test_many_looks_without_anything_that_pays_are_in_vain() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(IN_VAIN - 1, noises=(400.0, 400.0)))
+    hear(known, looks(IN_VAIN - 1, noises=(400.0, 400.0)))
     assert await tuned(known) is None
     assert not known.is_in_vain
-    known.heard(looks(1))
+    hear(known, looks(1))
     assert known.is_in_vain
     known._take(exits(300))
-    known.heard(looks(IN_VAIN - 1, noises=(400.0, 400.0)))
+    hear(known, looks(IN_VAIN - 1, noises=(400.0, 400.0)))
     assert await tuned(known) is None
     assert not known.is_in_vain, "newer exits have a chance of their own"
-    known.heard(looks(1))
+    hear(known, looks(1))
     assert known.is_in_vain
     known.try_again()
     assert not known.is_in_vain
@@ -303,15 +310,15 @@ async def test_few_objects_that_are_looked_at_often_are_not_many_looks() -> None
     known.begin()
     many = looks(IN_VAIN, noises=(400.0, 400.0))
     few = ShownLooks.of([str(row % (OBJECTS_IN_VAIN - 1)) for row in range(IN_VAIN)])
-    known.heard(replace(many, shown=few))
+    hear(known, replace(many, shown=few))
     assert await tuned(known) is None
     assert not known.is_in_vain
-    known.heard(looks(1, seed=2))
+    hear(known, looks(1, seed=2))
     assert known.is_in_vain
     known.try_again()
     for _ in range(MOST_IN_VAIN // IN_VAIN):
         assert not known.is_in_vain
-        known.heard(replace(many, shown=few))
+        hear(known, replace(many, shown=few))
         await tuned(known)
     assert known.is_in_vain, "few objects are enough in the end"
 
@@ -319,7 +326,7 @@ async def test_few_objects_that_are_looked_at_often_are_not_many_looks() -> None
 async def test_exits_that_were_there_are_heard_from_the_beginning_and_once() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(FIRST_TUNING))
+    hear(known, looks(FIRST_TUNING))
     known.begin()
     assert known.tuning_is_due
 
@@ -363,7 +370,7 @@ def nothing_is_used(known: HeardExits, data: bytes, used: SavedExits | None) -> 
 async def test_what_is_being_tuned_is_given_up_at_the_end() -> None:
     known = await heard(exits())
     known.begin()
-    known.heard(looks(400))
+    hear(known, looks(400))
     known.tune(None)
     known.close()
     await known.settled()

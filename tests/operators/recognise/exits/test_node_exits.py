@@ -200,6 +200,7 @@ async def test_looks_at_one_track_are_looks_at_one_object() -> None:
     assert crossing.shared is not None
     held = crossing.held.of(crossing.shared.tuned.request.subject)
     assert held is not None
+    assert held.shown is not None
     assert set(held.shown.objects) <= {f"cam/run-1/{track}" for track in range(1, 121)}
     assert 0 < held.shown.weights.min() <= held.shown.weights.max() <= 1
     looks = Crossing(["cached"], maker=Maker(first=30))
@@ -207,6 +208,7 @@ async def test_looks_at_one_track_are_looks_at_one_object() -> None:
     assert looks.shared is not None
     held = looks.held.of(looks.shared.tuned.request.subject)
     assert held is not None
+    assert held.shown is not None
     assert all(re.fullmatch(r"cam/run-1/\d+/[0-3]", each) for each in held.shown.objects), "frame and region"
 
 

@@ -9,26 +9,25 @@ import pytest
 
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import ShownLooks
-from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
+from cache_adapt.learned.rows import ExitRows
+from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt, parted
 from pipelines.run.learn.costs import NetworkCosts
-from pipelines.run.learn.taken import LookRows
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
 
 CUTS = SPEC.cuts
 NETWORK = LearningNetwork("vehicle", SHA, CUTS, WORDS, NetworkCosts(0.010, (0.003, 0.007), 0.0001))
 
 
-def looks(count: int = 2000, seed: int = 1) -> LookRows:
-    found = samples(count, seed)
-    taps = [tap.astype(np.float16) for tap in found.taps]
-    return LookRows(taps, found.shares, found.words, ShownLooks.of([f"object {row}" for row in range(count)]))
+def looks(count: int = 2000, seed: int = 1) -> ExitRows:
+    shown = ShownLooks.of([f"object {row}" for row in range(count)])
+    return replace(samples(count, seed), shown=shown).kept()
 
 
 def quick(exit_: LearnedExit) -> float:
     return 0.00005
 
 
-def chosen(rows: LookRows, network: LearningNetwork = NETWORK, agreement: float = 0.9) -> LearntExits:
+def chosen(rows: ExitRows, network: LearningNetwork = NETWORK, agreement: float = 0.9) -> LearntExits:
     return learnt(network, rows, agreement, quick)
 
 
@@ -76,3 +75,11 @@ def test_a_network_that_is_faster_than_many_lookups_has_none() -> None:
     costs = NetworkCosts(0.001, (0.0003, 0.0007), 0.00001)
     with pytest.raises(NothingLearnt, match=r"asking one takes 5\.0% of a look, and 2% is the most"):
         chosen(looks(), replace(NETWORK, costs=costs))
+
+
+def test_the_second_part_has_no_object_of_the_first() -> None:
+    rows = replace(samples(6), shown=ShownLooks.of(["a", "a", "b", "b", "c", "d"]))
+    first, second = parted(rows, 0.5)
+    assert first.shown is not None
+    assert second.shown is not None
+    assert (first.shown.objects, second.shown.objects) == (["a", "a", "b"], ["c", "d"])
