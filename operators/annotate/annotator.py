@@ -132,8 +132,8 @@ JPEG_QUALITY = 90
 ENCODERS = ("libx264", "mpeg4")
 """Encoders in order of preference; builds of FFmpeg without GPL parts lack the first."""
 IN_PARTS = {"movflags": "hybrid_fragmented+delay_moov", "frag_duration": "2000000"}
-"""MP4 and MOV get their index when they are closed. Until then it stands in parts of 2 s, here in microseconds: a process
-that is killed leaves a video that plays."""
+"""MP4 and MOV get their index when they are closed. Until then it stands in parts of 2 s (here in microseconds): a
+process that is killed leaves a video that plays."""
 
 
 class PictureWriter(Protocol):
