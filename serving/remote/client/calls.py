@@ -57,7 +57,7 @@ def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
     >>> failure(grpc.StatusCode.UNAVAILABLE, "connection refused").again
     True
     >>> failure(grpc.StatusCode.INVALID_ARGUMENT, "no such shape")
-    CallFailure(said='no such shape', server=False, again=False, late=False, anew=True)
+    CallFailure(said='no such shape', server=False, again=False, late=False, anew=True, garbled=False)
     """
     said = printable(" ".join((details or code.name).split()), LONGEST)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
