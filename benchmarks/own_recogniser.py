@@ -7,6 +7,9 @@ held out. A row is a base, a way and a number of crops:
 ``frozen``       a new last layer on frozen features
 ``last block``   the last block trained further, whether or not that gains enough to be kept
 
+The networks that ship now have learnt from these very crops, of all cameras: the committed figures are of those before
+them, and a run with today's says nothing of cameras that are new to the features.
+
 ``named`` and ``right`` are by the confidence that the making chose for ``right`` of .9, and by the card's for the base.
 """
 
