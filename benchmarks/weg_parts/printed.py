@@ -1,4 +1,8 @@
-"""The rules of algorithm 5.1 as printed, and the variants of its ablation (Shen, 2019, §5.3.2 and figure 5.5)."""
+"""The rules of algorithm 5.1 as printed, and the variants of its ablation (Shen, 2019, §5.3.2 and figure 5.5).
+
+Line 20 says S_j, which grows no more in that phase; S is meant. Two things are not the paper's: no window is longer
+than ``w_max``, and a head of an earlier epoch for the same classes is used again, which spares these rules a training.
+"""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@ Algorithm 4.1). Pure.
 ``e``: what is left of a budget, ``T``: seconds until its end. A request for model n comes ``f_n`` times a second, and
 its share is e_n = e · f_n / (T · Σ f_i²): requests that come more often get more, and all shares together are e, as
 model i is used T · f_i times (Lines 16–21). A planner takes the most accurate variant whose costs their shares cover
-(Lines 10–13: ``NodeSpending``). Two things are not the paper's: a place may draw on any number of budgets, and what a
-request leaves of its share can be saved for the next ones (``saved``), since between a variant that is always covered
-and one that never is, the shares of all but the day's last requests would lie idle.
+(Lines 10–13: ``NodeSpending``). No request is split between places (Line 20), nor is a network that has to be loaded
+bounded by how long that takes (Lines 24–25): frames have deadlines. Two things are not the paper's: a place may draw on
+any number of budgets, and what a request leaves of its share can be saved for the next ones (``saved``), since between
+a variant that is always covered and one that never is, the shares of all but the day's last requests would lie idle.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Algorithm 3.1: saturated backends, then residues merged by best fit (Shen, 2019). Pure.
 
+Backends that can be emptied into the others are emptied afterwards, in plans that are made anew as well, which the
+paper does between epochs alone.
+
 Appendix A shows that the problem is strongly NP-hard and gives no bound; ``docs/placement.md`` says how far
 this is from the exact programme.
 
