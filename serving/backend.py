@@ -148,8 +148,9 @@ class Backend:
         self._loader.check_in_service(model)
 
     async def unload(self, model: str) -> None:
-        """Give a network's memory back once nobody uses it: of all its shapes, with those that it is run with."""
-        for name in (model, *self._rectangles.shapes(model)):
+        """Give a network's memory back once nobody uses it: of all its shapes and cuts, with those it is run with."""
+        cut = [name for name, (of, _) in self._cut_models.items() if of == model]
+        for name in (model, *self._rectangles.shapes(model), *cut):
             await self._loader.unload(name)
 
     async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:

@@ -119,7 +119,10 @@ class Common:
         for lender in [each for each in self._lenders if each not in lent]:
             self._lenders.remove(lender)
             await lender.housing.aclose()
-        for model in _networks(query) - {model for other in self._open for model in _networks(other)}:
+        kept = {model for other in self._open for model in _networks(other)}
+        gone = _networks(query) - kept
+        stood_in = {name for name in self.networks.loaded if name.partition("@")[0] in gone}
+        for model in (gone | stood_in) - kept:
             await self.networks.unload(model)
 
     async def _operators(self, query: OpenQuery) -> Mapping[str, Operator]:

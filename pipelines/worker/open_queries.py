@@ -74,8 +74,7 @@ class OpenQueries:
             raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
         held = await self._opened(path, wanted, before)
         self._held[name] = held
-        for model, others in alternatives(wanted.query.nodes).items():
-            self._instead[model] = [each for each in self._instead.get(model, others) if each in others]
+        self._tell_alternatives()
         await self.roster.put(held.duties)
         if before is not None:
             await self._common.close(before.open)
@@ -85,10 +84,16 @@ class OpenQueries:
     async def withdraw(self, name: str) -> None:
         """Run a query no more, once the frames that it has in work have their results."""
         held = self._held.pop(name)
+        self._tell_alternatives()
         try:
             await self.roster.withdraw(name)
         finally:
             await self._common.close(held.open)
+
+    def _tell_alternatives(self) -> None:
+        nodes = [node for each in self._held.values() for node in each.open.wanted.query.nodes]
+        self._instead.clear()
+        self._instead.update(alternatives(nodes))
 
     async def _opened(self, path: Path, wanted: CompiledQuery, before: _Held | None) -> _Held:
         topics = self._topics_of(path, wanted)

@@ -17,7 +17,9 @@ from pipelines.measure.stand_ins.planner import Chosen
 from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.common import BorrowedNode, Common, OpenQuery
+from serving.catalogue.lookup import read_weights
 from serving.errors import SluiceError
+from serving.graphs.cut_points import cut_points
 
 KNOWN = catalogue([])
 DETECT = {"name": "detect", "task": "detect", "model": "motion"}
@@ -43,6 +45,20 @@ async def test_a_network_is_loaded_once_and_leaves_with_the_last_query_that_name
         assert common.networks.is_loaded("vehicle-type")
         await common.close(first)
         assert not common.networks.is_loaded("vehicle-type")
+
+
+async def test_cut_copies_and_stand_ins_of_a_network_leave_with_it() -> None:
+    async with Common(KNOWN, Setting()) as common:
+        query, networks = await opened(common, "a", DETECT, TRACK, TYPE), common.networks
+        middle = cut_points(read_weights(KNOWN.find("vehicle-type").path, KNOWN.find("vehicle-type").card))[1]
+        cut = networks.add_cuts("vehicle-type", [middle.tensor])
+        others = [cut, "vehicle-type@onnxruntime-fp32-batch4", "vehicle-colour"]
+        for name in others:
+            await networks.load(name)
+        await common.close(query)
+        assert [networks.is_loaded(name) for name in others] == [False, False, True]
+        await networks.load(cut)
+        assert networks.is_loaded(cut)
 
 
 async def test_learning_of_all_queries_together_costs_a_process_the_share_that_one_may_spend() -> None:

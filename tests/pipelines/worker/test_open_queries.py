@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +14,8 @@ from pipelines.assembly.parts import Setting
 from pipelines.cli import sluice
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
+from pipelines.query.needs import Needs
+from pipelines.query.nodes import RecogniseNode
 from pipelines.settings import BrokerSettings
 from pipelines.worker.common import Common
 from pipelines.worker.open_queries import OpenQueries
@@ -31,6 +36,33 @@ async def test_a_query_that_has_nothing_to_learn_runs_beside_those_that_learn_el
         await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
         assert list(queries.files) == [Path("a.yaml")]
         await queries.withdraw("test")
+
+
+async def test_a_fleet_is_told_the_alternatives_of_the_queries_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of those that they were before, nor of those that are withdrawn."""
+
+    def asks(name: str, *models: str, free: bool = True) -> Any:
+        said = {"name": "n", "task": "recognise", "input": "d", "model": "auto" if free else list(models)}
+        node = RecogniseNode.model_validate(said)
+        node = node.listing(Needs(task="cars", backend="pool"), models) if free else node
+        return SimpleNamespace(query=SimpleNamespace(name=name, nodes=[node]))
+
+    async def opened(self: OpenQueries, path: Path, wanted: Any, before: object) -> Any:
+        return SimpleNamespace(
+            path=path, open=SimpleNamespace(wanted=wanted), duties=SimpleNamespace(query=wanted.query.name)
+        )
+
+    monkeypatch.setattr(OpenQueries, "_opened", opened)
+    told: dict[str, list[str]] = {}
+    queries = OpenQueries(WorkerConfig(NOWHERE, "site", "sluice.frames.v1"), AsyncMock(), told)
+    await queries.take(Path("a.yaml"), asks("a", "cars on pool", free=False))
+    assert told == {"cars": []}
+    await queries.take(Path("a.yaml"), asks("a", "cars on pool", "small on pool"))
+    assert told == {"cars": ["small"], "small": ["cars"]}
+    await queries.take(Path("b.yaml"), asks("b", "cars on pool", free=False))
+    assert told == {"cars": [], "small": ["cars"]}
+    await queries.withdraw("b")
+    assert told == {"cars": ["small"], "small": ["cars"]}
 
 
 @pytest.mark.parametrize(
