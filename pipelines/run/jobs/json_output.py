@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from operators.publish.jsonl import JsonLines
+from operators.publish.jsonl import STDOUT, JsonLines
 from operators.wire.bounds import Id, MediaTime, Seq
 from operators.wire.schema import Result, from_json
 from pipelines.process.extras import need
@@ -130,6 +130,8 @@ def open_output(place: Path, anew: bool) -> JobOutput:
 
     Raises BadInput where it cannot be written, another process writes there, or something else lies there.
     """
+    if str(place) == STDOUT:
+        raise BadInput("--out -: a job goes on where its results end: give it a file; `sluice run` writes to stdout")
     if place.suffix == PARQUET:
         need("pyarrow")
         from pipelines.run.jobs.parquet_output import ParquetOutput

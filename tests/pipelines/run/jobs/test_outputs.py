@@ -121,6 +121,13 @@ def test_a_file_of_one_line_without_an_end_is_left_alone_unless_it_began_as_a_re
     assert place.read_bytes() == content
 
 
+def test_stdout_is_no_place_to_go_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="give it a file"):
+        open_output(Path("-"), anew=False)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("cut", [1, 10, 40])
 async def test_the_first_line_may_be_cut_off_anywhere(tmp_path: Path, cut: int) -> None:
     place = tmp_path / "r.jsonl"
