@@ -43,8 +43,6 @@ class ProcessMeter(Observer):
         self._networks: dict[str, NetworkUse] = {}
         self._loaded: dict[str, int] = {}
         """Memory of what is loaded, in bytes: of models that are run as one it is one."""
-        self.busy_s = 0.0
-        """Time inside networks."""
         self.lag = 0
         """Messages that wait for a worker."""
         self.late = 0
@@ -58,7 +56,6 @@ class ProcessMeter(Observer):
 
     def network_ran(self, network: str, items: int, took_s: float) -> None:
         with self._lock:
-            self.busy_s += took_s
             for use in self._uses(network):
                 use.batches, use.items, use.took_s = use.batches + 1, use.items + items, use.took_s + took_s
                 count, of_late_s = use.sizes.get(items, (0, took_s))

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -38,9 +37,6 @@ from serving.variants import profiles, timings
 from serving.variants.artefacts import folder, resolve
 from serving.variants.variant import parse
 
-if TYPE_CHECKING:
-    from serving.backend import Backend
-
 log = logging.getLogger(__name__)
 
 LOOK_S = 10.0
@@ -68,6 +64,7 @@ class BackendSide:
     @asynccontextmanager
     async def linked(self, settings: BrokerSettings, topics: TopicsConfig, engine: Backend) -> AsyncIterator[None]:
         """Tell and obey while the block runs."""
+        self._report.stats = engine.stats
         member = Member(self.membership.process, engine, self._obeyed)
         link = FleetLink(settings, topics, self._report, member.heed, self._clock)
         async with link.running(), meanwhile(member.run()), meanwhile(self._measuring(engine)):

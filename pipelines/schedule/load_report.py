@@ -15,6 +15,7 @@ from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import AskedSession, LoadState, ProcessLoad, TimedModel
 from pipelines.measure.process_meter import NetworkUse, ProcessMeter, latency_ratio, recent
 from serving.remote.session_meter import Key, SessionCounts, SessionMeter
+from serving.scheduling.device import DeviceStats
 from serving.scheduling.health import Observed, State, next_state
 
 LARGE = 0.2
@@ -55,6 +56,7 @@ class Seen:
     """By model and SLO: items that were asked for, served, late."""
     networks: Mapping[str, NetworkUse]
     busy_s: float
+    """Time inside networks of this process, but for background work."""
 
 
 class LoadReport:
@@ -71,6 +73,8 @@ class LoadReport:
         """``profiles`` looks up the times of models on this device."""
         self.facts = facts
         self._meter, self._sessions, self._profiles = meter, sessions, profiles
+        self.stats: Callable[[], DeviceStats] = DeviceStats
+        """The counters of the process's device, once there is one."""
         self._last = self._seen(now_s)
         self._rates: dict[Key, float] = {}
         """Asked items per second, as they were told last."""
@@ -173,7 +177,8 @@ class LoadReport:
 
     def _seen(self, now_s: float) -> Seen:
         sessions = {key: (each.asked, each.served, each.late) for key, each in self._sessions.sessions.items()}
-        return Seen(now_s, sessions, self._meter.networks(), self._meter.busy_s)
+        stats = self.stats()
+        return Seen(now_s, sessions, self._meter.networks(), stats.busy_s - stats.background_s)
 
 
 def process_name() -> str:

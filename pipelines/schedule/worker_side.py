@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from operators.wire.schema import FleetPlacement
 from pipelines.assembly.engine import FleetTools
@@ -20,6 +21,9 @@ from serving.remote.endpoint.terms import is_endpoint
 from serving.remote.session_meter import SessionMeter
 from serving.variants.variant import placed
 
+if TYPE_CHECKING:
+    from serving.backend import Backend
+
 
 class WorkerSide:
     """Used from one event loop; ``meter`` must hear what happens in the process."""
@@ -30,6 +34,10 @@ class WorkerSide:
         self.tools = FleetTools(PlacedRates(), SessionMeter())
         facts = ProcessFacts(process, "worker", process.partition("/")[0], instead=instead)
         self._report = LoadReport(facts, self.meter, self.tools.meter, lambda networks: (), clock.monotonic_s())
+
+    def runs(self, networks: Backend) -> None:
+        """Tell how busy the networks of this process are."""
+        self._report.stats = networks.stats
 
     @asynccontextmanager
     async def linked(self, settings: BrokerSettings, topics: TopicsConfig) -> AsyncIterator[None]:

@@ -72,6 +72,7 @@ async def work(
             if config.beside is None
             else meanwhile(config.beside(common.networks, lambda: fleet.meter.late)),
         ):
+            fleet.runs(common.networks)
             queries = OpenQueries(config, common, instead, adapted_at)
             if station is not None:
                 station.knows(queries.plans)

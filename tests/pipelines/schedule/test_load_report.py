@@ -13,6 +13,7 @@ from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import ModelError
 from serving.remote.session_meter import SessionMeter
+from serving.scheduling.device import DeviceStats
 from serving.scheduling.requests import Urgency
 from tests.models import relatives
 
@@ -48,6 +49,8 @@ def test_what_has_happened_since_the_last_time_is_told() -> None:
     for _ in range(10):
         process.meter.network_ran("cars", 4, 0.03)
     process.meter.network_ran("cars", 8, 0.06)
+    process.meter.network_ran("cars on another", 1, 4.0)  # that machine ran it
+    process.report.stats = lambda: DeviceStats(busy_s=3.36, background_s=3.0)
     load = process.next(6.0)
     (session,) = load.sessions
     assert (session.asked, session.served, session.late) == (10.0, 10.0, 0.2)

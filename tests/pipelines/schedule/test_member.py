@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from aiokafka import ConsumerRecord
@@ -18,6 +19,7 @@ from pipelines.schedule.backend_side import Member
 from pipelines.schedule.fleet_link import AHEAD_S, Placements, next_epoch
 from pipelines.schedule.worker_side import WorkerSide, alternatives, rates_of
 from serving.errors import Malformed, ModelError
+from serving.scheduling.device import DeviceStats
 from tests.fake_clock import FakeClock
 from tests.turns import turns, until
 
@@ -168,6 +170,17 @@ def test_workers_divide_their_calls_by_rates() -> None:
     side.heed(found)
     assert (side.tools.placed.epoch, side.tools.placed.of("cars")) == (2, {"a": 10.0, "b": 10.0})
     assert side.tools.placed.of("others") == {}
+
+
+def test_a_worker_tells_how_busy_its_networks_are_with_what_frames_wait_for() -> None:
+    clock, told = FakeClock(), list[float]()
+    side = WorkerSide("worker-0/1", {}, clock)
+    for stats in (None, DeviceStats(busy_s=6.0, background_s=2.0), DeviceStats(busy_s=20.0, background_s=16.0)):
+        clock.advance(10.0)
+        if stats is not None:
+            side.runs(SimpleNamespace(stats=lambda stats=stats: stats))  # type: ignore[arg-type]
+        told.append(side._report.next(clock.now(), clock.monotonic_s()).busy)
+    assert told == [0.0, 0.4, 0.0]
 
 
 def node(model: str | list[str], *listed: str) -> RecogniseNode:
