@@ -97,7 +97,8 @@ def with_exits(
     if not (specializes(spec) or makes or there):
         return networks
     find = partial(_places, entry, () if there is None else there.tensors, len(networks.recogniser.names))
-    cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
+    size = weights(entry).stat().st_size
+    cut = CutOracle(environment.engine, oracle, find, audits.budget, size, has_exits=there is not None)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry.card.identity, cut, objects)
     shared = SharedExits(cut, partial(parts.tuned, parts.subject(""), there)) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None

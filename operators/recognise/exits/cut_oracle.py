@@ -58,14 +58,20 @@ class CutOracle:
         places: Callable[[], Sequence[ExitCut]],
         budget: Budget,
         weights_bytes: int = 0,
+        has_exits: bool = False,
     ) -> None:
-        """``places``: chooses the cuts, in a thread; ModelError where the network cannot be cut."""
+        """``places``: chooses the cuts, in a thread; ModelError where the network cannot be cut.
+
+        ``has_exits``: whether there are exits before it is open, which are known to pay: to open it is to load a
+        network then, for which the budget of learning does not pay.
+        """
         self.costs, self.budget, self.oracle = UnitCosts(engine), budget, oracle
         self.network = oracle
         """The network that is cut."""
         self.places: Sequence[ExitCut] = ()
         """The cuts, in dataflow order; none until it is open."""
         self._engine, self._find, self._weights_bytes = engine, places, weights_bytes
+        self._has_exits = has_exits
         self._name: str | None = None
         self._opening: asyncio.Task[None] | None = None
         self._fault: str | None = None
@@ -130,8 +136,11 @@ class CutOracle:
     def open_where_due(self) -> None:
         """Have it opened, if that can be paid; looks do not wait for that."""
         due = self._name is None and self._opening is None and self.why_not is None
-        if due and self.whole_s and self.budget.reserve(self.opening_s):
+        if due and self.whole_s and self._may_open():
             self._opening = asyncio.create_task(self._open())
+
+    def _may_open(self) -> bool:
+        return self.budget.may_spend(0.0) if self._has_exits else self.budget.reserve(self.opening_s)
 
     async def open(self) -> float:
         """Cut and load it; ModelError where that is not possible. Returns the processor seconds that it took."""
@@ -170,4 +179,5 @@ class CutOracle:
         except SluiceError as error:
             self.failed(error)
         finally:
-            self.budget.pay("opening", self.opening_s, seconds)
+            if not self._has_exits:
+                self.budget.pay("opening", self.opening_s, seconds)

@@ -22,13 +22,15 @@ from tests.operators.recognise.exits.crossing import CUT, CUTS, Crossing
 class Place:
     """An oracle that is to be cut."""
 
-    def __init__(self, look_s: float = 0.01, weights_bytes: int = 0, budget: Budget | None = None) -> None:
+    def __init__(
+        self, look_s: float = 0.01, weights_bytes: int = 0, budget: Budget | None = None, has_exits: bool = False
+    ) -> None:
         self.engine = FakeEngine(net=(card_of("net"), lambda batch: [scores(["red"] * len(batch))]))
         self.engine.costs_s = {"net": look_s}
         self.sought = list[str]()
         self.fails: Exception | None = None
         self.budget = budget or unlimited()
-        self.cut = CutOracle(self.engine, "net", self._places, self.budget, weights_bytes)
+        self.cut = CutOracle(self.engine, "net", self._places, self.budget, weights_bytes, has_exits)
 
     def _places(self) -> Sequence[ExitCut]:
         self.sought.append(threading.current_thread().name)
@@ -76,6 +78,18 @@ async def test_opening_is_paid_by_what_it_took() -> None:
     await place.cut.settled()
     assert place.budget.spent["opening"] == pytest.approx(0.5, abs=0.2)
     assert place.budget.left_s == pytest.approx(0.2 * FIRST_S - place.budget.spent_s)
+
+
+async def test_where_exits_are_there_already_it_is_opened_at_once_and_nothing_is_paid() -> None:
+    place = Place(weights_bytes=100_000_000, budget=Budget(0.05, lambda: 1.0), has_exits=True)
+    place.engine.opening_s = 0.5
+    place.cut.open_where_due()
+    await place.cut.settled()
+    assert place.cut.is_open
+    assert place.budget.spent == {}
+    off = Place(budget=Budget(0.0, lambda: 1000.0), has_exits=True)
+    off.cut.open_where_due()
+    assert off.sought == [], "all of learning is switched off"
 
 
 async def test_what_cannot_be_paid_is_not_opened() -> None:
