@@ -21,7 +21,17 @@ from operators.observer import Observers
 from operators.wire.bounds import SNAPSHOT_BYTES
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Event, Notification
-from pipelines.observe.forward.sink import Away, Cut, EventPicture, Failed, Missing, Refused, Sink, Sinks
+from pipelines.observe.forward.sink import (
+    Away,
+    Cut,
+    EventPicture,
+    Failed,
+    Missing,
+    PictureRefused,
+    Refused,
+    Sink,
+    Sinks,
+)
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.process.tasks import meanwhile
 from serving.common.clock import SYSTEM, Clock
@@ -36,6 +46,8 @@ log = logging.getLogger(__name__)
 BACKOFF = Backoff(first_s=1.0, max_s=60.0)
 MOST_FAILURES = 8
 """Attempts at a notification with which the sink fails: about a minute and a half."""
+LONGEST_S = 120.0
+"""An attempt that has not ended by then has failed: ours end sooner, but a sink may be the user's."""
 MOST_CUT = 2
 """Connections that break at a notification with its picture; then it goes without it: the sink may have a limit."""
 QUALITIES = (80, 50)
@@ -104,8 +116,11 @@ class Delivery:
         while True:
             not_before_s = 0.0
             try:
-                await self._sink.deliver(notice, picture)
+                await self._attempt(notice, picture)
             except Refused as error:
+                if isinstance(error, PictureRefused) and picture is not None:
+                    picture, notice = None, replace(notice, snapshot_missing="too_large")
+                    continue
                 self._well()
                 self.ended("refused", notice, redact(str(error)))
                 return
@@ -130,6 +145,13 @@ class Delivery:
                 return
             await self._sleep(max(not_before_s, BACKOFF.delay_s(attempts, self._rng)))
             attempts += 1
+
+    async def _attempt(self, notice: Notification, picture: EventPicture | None) -> None:
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                await self._sink.deliver(notice, picture)
+        except TimeoutError:
+            raise Failed(f"it has not been taken within {LONGEST_S:g} s") from None
 
     def _ill(self, why: str) -> None:
         if self._trouble is None:

@@ -21,6 +21,10 @@ class Refused(Exception):
     """The sink does not take this notification, however often it is sent."""
 
 
+class PictureRefused(Refused):
+    """The sink does not take so much: it may take the notification without its picture."""
+
+
 class Failed(Exception):
     """This attempt failed, perhaps by the notification's fault: the sink may do better with another one."""
 

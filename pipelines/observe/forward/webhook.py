@@ -10,12 +10,13 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.in_order import AT_ONCE
-from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
+from pipelines.observe.forward.sink import Away, EventPicture, Failed, PictureRefused, Refused
 from serving.errors import Unavailable
 from serving.remote.http_client import HttpClient, HttpTerms, NotReached
 
@@ -73,6 +74,8 @@ class WebhookSink:
                 raise Failed(said)
             case "busy":
                 raise Away(said, answer.retry_after_s)
+            case _ if answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                raise PictureRefused(said)
             case _:
                 raise Refused(f"{said}: redirects are not followed" if 300 <= answer.status < 400 else said)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from operators.wire.schema import Notification
+from pipelines.observe.forward import delivery
 from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
 from pipelines.observe.forward.sink import Away, Cut, EventPicture, Failed, Refused
 from tests.fake_clock import FakeClock
@@ -48,6 +51,20 @@ async def test_how_it_ends(script: list[Exception | None], outcome: str, tried: 
     assert (outcomes.ended, sink.tried) == ([outcome], tried)
 
 
+async def test_a_sink_that_never_returns_fails(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Hung(Scripted):
+        async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(delivery, "LONGEST_S", 0.01)
+    outcomes = Outcomes()
+    await way(Hung(), FakeClock(), outcomes).deliver(event_note(), 0.0, no_frame)
+    assert outcomes.ended == ["failed"]
+    assert "it has not been taken within 0.01 s" in caplog.text
+
+
 async def test_a_sink_that_is_away_is_waited_for_until_the_notification_is_too_old() -> None:
     sink, outcomes, clock = Scripted(Away("gone")), Outcomes(), FakeClock()
     began_s = clock.monotonic_s()
@@ -70,18 +87,18 @@ async def test_a_sink_that_asks_for_time_gets_it_and_not_more_than_the_notificat
 
 async def test_what_is_too_old_is_not_sent_and_a_time_to_come_counts_as_now() -> None:
     sink, outcomes = Scripted(None), Outcomes()
-    delivery = way(sink, FakeClock(), outcomes)
-    await delivery.deliver(event_note(), 3600.0, no_frame)
-    await delivery.deliver(event_note(), -1e12, no_frame)
+    hook = way(sink, FakeClock(), outcomes)
+    await hook.deliver(event_note(), 3600.0, no_frame)
+    await hook.deliver(event_note(), -1e12, no_frame)
     assert (outcomes.ended, sink.tried) == (["expired", "delivered"], 1)
 
 
 async def test_trouble_is_told_once_and_once_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     clock = FakeClock()
-    delivery = way(Scripted(Away("no connection"), Away("no connection"), None), clock, Outcomes())
+    hook = way(Scripted(Away("no connection"), Away("no connection"), None), clock, Outcomes())
     for _ in range(3):
-        await delivery.deliver(event_note(), 0.0, no_frame)
+        await hook.deliver(event_note(), 0.0, no_frame)
     lines = [record.getMessage() for record in caplog.records if record.name == "pipelines.observe.forward.delivery"]
     assert lines == ["sink hook: no connection; trying again", "sink hook takes notifications again"]
 
@@ -92,24 +109,24 @@ async def test_a_sink_in_trouble_makes_the_process_unhealthy_only_after_a_while(
 
     class Watched(Scripted):
         async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
-            said.append(delivery.trouble(SHOWN_S))
+            said.append(hook.trouble(SHOWN_S))
             await super().deliver(notice, picture)
 
-    delivery = way(Watched(Failed("the server answers 500")), clock, Outcomes())
-    await delivery.deliver(event_note(), 0.0, no_frame)
+    hook = way(Watched(Failed("the server answers 500")), clock, Outcomes())
+    await hook.deliver(event_note(), 0.0, no_frame)
     assert said[:3] == [None, None, None]
     assert said[-1] is not None
     assert said[-1].startswith("sink hook has taken nothing for ")
     assert said[-1].endswith("the server answers 500")
     clock.advance(SHOWN_S)
-    assert delivery.trouble(SHOWN_S) is None  # there is nothing that it could take
+    assert hook.trouble(SHOWN_S) is None  # there is nothing that it could take
 
 
 async def test_those_that_are_given_up_are_counted_and_logged_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     outcomes = Outcomes()
-    delivery = way(Scripted(Refused("the server answers 400; password=hunter22")), FakeClock(), outcomes)
+    hook = way(Scripted(Refused("the server answers 400; password=hunter22")), FakeClock(), outcomes)
     for _ in range(25):
-        await delivery.deliver(event_note(), 0.0, no_frame)
+        await hook.deliver(event_note(), 0.0, no_frame)
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the 1st and the 10th
     assert lines[0] == (

@@ -16,14 +16,17 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.wire.schema import Notification, from_json
-from pipelines.observe.forward.delivery import MOST_FAILURES
+from operators.observer import Observers
+from operators.wire.schema import Event, Notification, from_json
+from pipelines.observe.forward.delivery import MOST_FAILURES, Delivery, Load
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused, Sink
+from pipelines.observe.forward.sinks_file import SinkSpec, SnapshotSpec
 from pipelines.observe.forward.webhook import Endpoint, WebhookSink
 from serving.common.retrying import MOST_PATIENCE_S, asked_for_s
 from serving.remote.http_client import HttpAnswer
@@ -108,6 +111,24 @@ async def test_a_notification_is_signed_json_with_its_picture() -> None:
     assert headers["Sluice-Notification"] == note.id
     assert headers["Content-Type"] == "application/json"
     assert headers["User-Agent"].startswith("sluice/")
+
+
+async def test_a_picture_that_is_too_large_for_the_server_is_left_out() -> None:
+    outcomes = Outcomes()
+
+    async def found(event: Event) -> Load:
+        return lambda: np.zeros((48, 64, 3), np.uint8)
+
+    async with served(Receiver(statuses=[413])) as receiver, sink_for(Endpoint(receiver.url)) as sink:
+        spec = SinkSpec(name="hook", snapshot=SnapshotSpec())
+        await Delivery(spec, sink, Observers([outcomes])).deliver(event_note(), 0.0, found)
+        receiver.statuses = [413]
+        await Delivery(spec, sink, Observers([outcomes])).deliver(state_note(), 0.0, found)
+    first, second, third = (from_json(body, Notification) for body in receiver.bodies)
+    assert (first.snapshot is None, first.snapshot_missing) == (False, None)
+    assert (second.snapshot, second.snapshot_missing, second.id) == (None, "too_large", first.id)
+    assert third.kind == "state"  # it has no picture that it could go without
+    assert outcomes.ended == ["delivered", "refused"]
 
 
 async def test_without_a_secret_nothing_is_signed() -> None:
