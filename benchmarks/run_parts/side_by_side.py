@@ -3,8 +3,9 @@
 ``cpu_s`` is processor time of a whole process, its start included. It differs by a tenth from one run to the next, by
 what else the machine does. So all modes of a scene run at the same time, started in an order that is drawn by chance,
 and are compared with each other alone; that is repeated until every interval is as narrow as ``NARROW``, or there were
-so many rounds. ``ratio`` is the median over rounds; ``low`` and ``high`` hold it with 95 %, by the bootstrap (Efron,
-1979), which draws the rounds anew.
+so many rounds. What a mode learns of networks in one round it finds in the next, and no other mode does. ``ratio`` is
+the median over rounds; ``low`` and ``high`` hold it with 95 %, by the bootstrap (Efron, 1979), which draws the rounds
+anew; with somewhat less where they ended the rounds.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import yaml
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from benchmarks.run_parts.sluice_run import own_cache
 
 LEAST_ROUNDS, NARROW = 5, 0.01
 """Half the width of an interval at which its rounds suffice."""
@@ -87,7 +89,8 @@ def _started(scene: Scene, mode: str, query: Query, folder: Path) -> subprocess.
     file.write_text(yaml.safe_dump(query(scene.video, mode)), encoding="utf-8")
     command = [sys.executable, "-m", "pipelines.cli", "run", str(file), "--models", str(folder / "models")]
     arguments = ["--out", str(results), "--limit", str(scene.frames)]
-    return subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet, cache = subprocess.DEVNULL, own_cache(folder / "caches" / mode)
+    return subprocess.Popen([*command, *arguments], stdout=quiet, stderr=quiet, env=cache)
 
 
 def _cpu_s(process: subprocess.Popen[bytes]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -37,16 +38,22 @@ def sluice_run(folder: Path, query: Mapping[str, Any], *options: str) -> Run:
     asked.write_text(yaml.safe_dump(query), encoding="utf-8")
     command = [sys.executable, "-m", "pipelines.cli", "run", str(asked), *options]
     started_s = time.perf_counter()
-    cpu_s = processor_s([*command, "--out", str(results), "--report", str(report)])
+    words = ["--out", str(results), "--report", str(report)]
+    cpu_s = processor_s([*command, *words], own_cache(folder / "cache"))
     wall_s = time.perf_counter() - started_s
     lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     lines.sort(key=lambda line: int(line["seq"]))
     return Run(cpu_s, wall_s, lines, json.loads(report.read_text(encoding="utf-8")))
 
 
-def processor_s(command: Sequence[str]) -> float:
+def own_cache(folder: Path) -> dict[str, str]:
+    """The environment of a run that keeps in a folder what it learns of networks: it knows nothing of the user's."""
+    return {**os.environ, "SLUICE_CACHE": str(folder)}
+
+
+def processor_s(command: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
     """Run a command to its end; returns the processor seconds that it and its children took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

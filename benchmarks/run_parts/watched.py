@@ -17,6 +17,8 @@ import numpy as np
 import psutil
 import yaml
 
+from benchmarks.run_parts.sluice_run import own_cache
+
 WATCHED_EVERY_S = 0.5
 
 
@@ -40,7 +42,7 @@ class Asked:
     @property
     def environment(self) -> dict[str, str]:
         """What it keeps is its own: no run finds what another has learnt."""
-        return {**os.environ, "SLUICE_CACHE": str(self.folder / "cache")}
+        return own_cache(self.folder / "cache")
 
 
 @dataclass(frozen=True)

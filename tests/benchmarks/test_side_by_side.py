@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from benchmarks.run_parts.side_by_side import headline
+import numpy as np
+import pytest
+
+from benchmarks.run_parts import side_by_side
+from benchmarks.run_parts.side_by_side import Scene, headline
 
 
 def rows(mode: str, ratios: list[float], frames: int = 100) -> list[dict[str, object]]:
@@ -33,3 +41,19 @@ def test_the_interval_is_wide_where_rounds_scatter_and_narrow_where_there_are_ma
     few, many = (headline(rows("a", scatter[:count].tolist()))["yard, 100 frames: a"] for count in (10, 400))
     assert many["low"] <= 1.01 <= many["high"]
     assert many["high"] - many["low"] < 0.5 * (few["high"] - few["low"])
+
+
+def test_no_mode_finds_what_another_or_the_user_has_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    caches: dict[str, list[str]] = {}
+
+    def told(command: list[str], env: Mapping[str, str], **_: Any) -> None:
+        assert env | {"SLUICE_CACHE": ""} == os.environ | {"SLUICE_CACHE": ""}
+        caches.setdefault(Path(command[4]).stem, []).append(env["SLUICE_CACHE"])
+
+    monkeypatch.setenv("SLUICE_CACHE", "theirs")
+    monkeypatch.setattr(subprocess, "Popen", told)
+    monkeypatch.setattr(side_by_side, "_cpu_s", lambda process: 1.0)
+    scene = Scene("yard", Path("yard.mp4"), 1, ["base", "other"])
+    side_by_side.compared([scene], lambda video, mode: {}, tmp_path, 2)
+    assert {mode: len(set(found)) for mode, found in caches.items()} == {"base": 1, "other": 1}
+    assert len({"theirs", *caches["base"], *caches["other"]}) == 3

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks.run_parts import sluice_run as runs
 from benchmarks.run_parts.sluice_run import Run, sluice_run
 
 STREET = "synthetic:street?seed=3&duration_s=5&fps=10"
@@ -23,3 +27,20 @@ def test_a_node_that_did_not_run_took_no_time() -> None:
     lines = [{"plan": {"stages_ms": {"type": 1500.0}}}, {"plan": {"stages_ms": {}}}]
     run = Run(2.0, 3.0, lines, {})
     assert (run.node_s("type"), run.node_s("other")) == (1.5, 0.0)
+
+
+def test_a_run_knows_nothing_of_what_the_user_has_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_CACHE", "theirs")
+    told = []
+    monkeypatch.setattr(runs, "processor_s", lambda command, environment: told.append(environment["SLUICE_CACHE"]))
+    with pytest.raises(FileNotFoundError):
+        sluice_run(tmp_path, QUERY)
+    assert told == [str(tmp_path / "cache")]
+
+
+def test_a_command_takes_its_environment_and_its_failure_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asks = [sys.executable, "-c", "import os, sys; sys.exit(os.environ['SLUICE_CACHE'] != 'mine')"]
+    monkeypatch.setenv("SLUICE_CACHE", "theirs")
+    assert runs.processor_s(asks, runs.own_cache(Path("mine"))) > 0
+    with pytest.raises(runs.subprocess.CalledProcessError):
+        runs.processor_s(asks)
