@@ -69,9 +69,9 @@ def headline(rows: Sequence[Row]) -> Mapping[str, Any]:
 
 def _rows(name: str, folder: Path, frames: int, rounds: int, start_s: float) -> Iterator[Row]:
     clip = VIDEOS / CLIPS[name]
-    truth = _ran(folder, clip, ALWAYS, frames)
-    variants = {policy: partial(_ran, folder, clip, policy, frames) for policy in (LIVE, AHEAD)}
-    for policy, runs in {ALWAYS: [truth], **interleaved(variants, rounds)}.items():
+    found = interleaved({policy: partial(_ran, folder, clip, policy, frames) for policy in POLICIES}, rounds)
+    truth = found[ALWAYS][0]
+    for policy, runs in found.items():
         row = {
             "clip": name,
             "policy": policy,

@@ -7,8 +7,9 @@ its default. ``recording``: the last two have learnt from the first five minutes
 compares variants too; the rest of the street is shown.
 
 ``cpu_s`` is processor time of a whole process, its start and its children included; of a half of a run it is known by
-how far the results had come. ``answered`` is the share of the looks that a stand-in or exits made; words are compared
-with those of the network alone, as ``benchmarks/exits_video`` does.
+how far the results had come. ``learnt_s`` is what ``sluice learn`` took before, in addition. ``answered`` is the share
+of the looks that a stand-in or exits made; words are compared with those of the network alone, as
+``benchmarks/exits_video`` does.
 """
 
 from __future__ import annotations
@@ -90,8 +91,9 @@ def _rows(setting: Setting) -> Iterator[harness.Row]:
         case, learns = setting.case, setting.begins_with == LEARNT
         shown = case.part(LEARNT_S, STREET_S) if learns else case
         asked = {mode: _asked(setting, shown, mode, Path(scratch) / mode, directories) for mode in MODES}
+        learnt_s = dict.fromkeys(MODES, 0.0)
         for mode in (EXITS_ALONE, EVERYTHING) if learns else ():
-            learn(_asked(setting, case.part(0, LEARNT_S), mode, asked[mode].folder, directories))
+            learnt_s[mode] = learn(_asked(setting, case.part(0, LEARNT_S), mode, asked[mode].folder, directories))
         runs = together(asked)
         for mode in MODES:
             told = {
@@ -100,6 +102,7 @@ def _rows(setting: Setting) -> Iterator[harness.Row]:
                 "answer": setting.answer,
                 "begins_with": setting.begins_with,
                 "mode": mode,
+                "learnt_s": round(learnt_s[mode], 2),
             }
             for row in compared_rows(told, runs[mode], runs[ALONE]):
                 print(row, file=sys.stderr, flush=True)

@@ -25,6 +25,7 @@ QUERY = """\
 version: 1
 name: remote
 slo_ms: 60000
+learning: {budget: 0}
 backends: {gpu: {url: "grpc://ADDRESS"}}
 streams: [STREAMS]
 nodes:

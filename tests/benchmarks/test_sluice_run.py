@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ def test_a_run_tells_its_results_its_report_and_what_it_took(tmp_path: Path) -> 
 
 
 def test_a_node_that_did_not_run_took_no_time() -> None:
-    lines = [{"plan": {"stages_ms": {"type": 1500.0}}}, {"plan": {"stages_ms": {}}}]
+    lines: list[dict[str, Any]] = [{"plan": {"stages_ms": {"type": 1500.0}}}, {"plan": {"stages_ms": {}}}]
     run = Run(2.0, 3.0, lines, {})
     assert (run.node_s("type"), run.node_s("other")) == (1.5, 0.0)
 
@@ -42,5 +44,5 @@ def test_a_command_takes_its_environment_and_its_failure_is_one(monkeypatch: pyt
     asks = [sys.executable, "-c", "import os, sys; sys.exit(os.environ['SLUICE_CACHE'] != 'mine')"]
     monkeypatch.setenv("SLUICE_CACHE", "theirs")
     assert runs.processor_s(asks, runs.own_cache(Path("mine"))) > 0
-    with pytest.raises(runs.subprocess.CalledProcessError):
+    with pytest.raises(subprocess.CalledProcessError):
         runs.processor_s(asks)
