@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -33,13 +34,21 @@ class Run:
 
 
 def sluice_run(folder: Path, query: Mapping[str, Any], *options: str) -> Run:
-    """Analyse what the query says; its files are written into the folder, over those of the run before."""
+    """Analyse what the query says; its files are written into the folder, over those of the run before.
+
+    What runs keep of networks lies there too. A query is run over one frame first, so that all its runs find as much.
+    """
     asked, results, report = folder / "query.yaml", folder / "results.jsonl", folder / "report.json"
     asked.write_text(yaml.safe_dump(query), encoding="utf-8")
     command = [sys.executable, "-m", "pipelines.cli", "run", str(asked), *options]
+    command += ["--out", str(results), "--report", str(report)]
+    cache = own_cache(folder / "cache")
+    known = folder / f"{hashlib.sha256(asked.read_bytes()).hexdigest()}.known"
+    if not known.exists():
+        processor_s([*command, "--limit", "1"], cache)
+        known.touch()
     started_s = time.perf_counter()
-    words = ["--out", str(results), "--report", str(report)]
-    cpu_s = processor_s([*command, *words], own_cache(folder / "cache"))
+    cpu_s = processor_s(command, cache)
     wall_s = time.perf_counter() - started_s
     lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     lines.sort(key=lambda line: int(line["seq"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,19 @@ def test_a_node_that_did_not_run_took_no_time() -> None:
 
 def test_a_run_knows_nothing_of_what_the_user_has_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_CACHE", "theirs")
-    told = []
-    monkeypatch.setattr(runs, "processor_s", lambda command, environment: told.append(environment["SLUICE_CACHE"]))
-    with pytest.raises(FileNotFoundError):
-        sluice_run(tmp_path, QUERY)
-    assert told == [str(tmp_path / "cache")]
+    told: list[tuple[str, bool]] = []
+
+    def processor_s(command: Sequence[str], environment: Mapping[str, str]) -> float:
+        told.append((environment["SLUICE_CACHE"], list(command[-2:]) == ["--limit", "1"]))
+        (tmp_path / "results.jsonl").touch()
+        (tmp_path / "report.json").write_text("{}")
+        return 1.0
+
+    monkeypatch.setattr(runs, "processor_s", processor_s)
+    for query in (QUERY, QUERY, {**QUERY, "name": "other"}):
+        sluice_run(tmp_path, query)
+    assert {cache for cache, _ in told} == {str(tmp_path / "cache")}
+    assert [over_one_frame for _, over_one_frame in told] == [True, False, False, True, False]
 
 
 def test_a_command_takes_its_environment_and_its_failure_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
