@@ -39,7 +39,7 @@ from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.planning.options import Option, Table
-from pipelines.planning.planner import FirstListed, Planner
+from pipelines.planning.planner import Planner
 from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
@@ -170,7 +170,7 @@ def _executor(way: str) -> Executor:
     chain = Chain("type", networks, ChainTerms(Rule(0.9)))
     served = {"variant small": AuditState(phase="probation")}
     chain.restore("cam", NodeSnapshot(oracle=recogniser.roles.identity, audits=served).to_json())
-    planner: Planner = FirstListed()
+    planner: Planner = Planner()
     if way == PLANNED:
         table = Table(tuple(Option.of(model, None, TABLES[model]) for model in ("large", "small")))
         planner = Replanning([["detect"], ["type"]], {"type": table}, {})

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
+from benchmarks.recogniser_parts.decoded_crops import DecodedCrops
 from datasets import camera_crops
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
 from serving.common.tensors import softmax, words
@@ -34,7 +35,7 @@ from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
 from specialization.kit import recogniser
-from specialization.kit.crops import CropOrigin, DecodedCrops
+from specialization.kit.crops import CropOrigin
 from specialization.kit.recogniser import RecogniserRequest, make
 from specialization.kit.report import HeldOut
 

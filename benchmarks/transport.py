@@ -49,7 +49,7 @@ from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.shared_parts import SharedParts
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import MAX_MESSAGE_BYTES, FrameAgent, make_app, sender
-from tests.integration.worker_parts import NothingToResume
+from tests.integration.worker_parts import NoEvents, NothingToResume
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
 
@@ -129,13 +129,18 @@ async def _work_bare(place: Place) -> None:
             await producer.send(topics.results, to_json(result), key=record.key)
 
 
+STAND_INS: tuple[Callable[[], Any], ...] = (FourMilliseconds, NoEvents, NothingToResume)
+"""For an executor, for events, and for results of before."""
+
+
 async def _work(place: Place, mended: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         app = make_app("benchmark-" + place.topics.frames, place.settings, datadir=Path(scratch))
         if not mended:
             app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
         publisher = Publisher(sender(app))
-        work = QueryWork(Duties("load", place.topics, FourMilliseconds()), NothingToResume())
+        analyser, events, resume = (each() for each in STAND_INS)
+        work = QueryWork(Duties("load", place.topics, analyser, events), resume)
         FrameAgent(
             app,
             SharedParts(place.topics.frames, publisher, Queries([work])),

@@ -29,7 +29,7 @@ from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.measure.process_meter import ModelStates, ProcessMeter
 from pipelines.measure.stand_ins.planner import WithStandIns
 from pipelines.measure.stand_ins.stand_ins import StandIns
-from pipelines.planning.planner import FirstListed, Planner
+from pipelines.planning.planner import Planner
 from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.process.tasks import meanwhile
 from pipelines.query.dag import CompiledQuery
@@ -199,7 +199,7 @@ async def build_executor(
     It is planned for every frame that the first listed models run.
     """
     operators = await nodes(wanted.dag, environment)
-    return _executor(wanted, environment, operators, Setting(final_steps), FirstListed())
+    return _executor(wanted, environment, operators, Setting(final_steps), Planner())
 
 
 def _executor(

@@ -12,7 +12,7 @@ from math import inf
 from typing import Protocol
 
 from pipelines.assembly.choices import Tables, choices, shortages
-from pipelines.planning.planner import FirstListed, Planner
+from pipelines.planning.planner import Planner
 from pipelines.planning.replanning import Replanning
 from pipelines.planning.within_states import Seconds, StatesAt, WithinStates
 from pipelines.query.dag import Dag
@@ -60,7 +60,7 @@ async def planner(
     """
     tables = Tables.read(dag, engine.measured)
     if not tables.nodes:
-        yield FirstListed()
+        yield Planner()
         return
     for doubt in (*tables.faults, *shortages(choices(dag, engine.measured))):
         log.warning("%s", doubt)

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from operators.frames.codec import FrameError, decode_frame
-from operators.frames.frame import Frame
 from operators.frames.jpeg_picture import LOOKED_AT
 from operators.wire import bounds
-from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
+from operators.wire.schema import DeadLetter, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.message import Message
 from serving.common.untrusted import shortened
 
-
-class Analyser(Protocol):
-    """The executor, as the transports see it."""
-
-    async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
-        """Analyse one frame; raises only what ``load`` raises. Frames of a stream come in the order of the calls."""
-
-    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
-        """Make the result of a frame that was not analysed."""
-
-    def published(self, result: Result) -> None:
-        """Take note that a result has been published: work for it that nobody waits for may begin."""
-
-    def busy(self, stream: str) -> bool:
-        """Whether a frame of the stream waits or is analysed."""
-
-    async def settled(self, within_s: float) -> None:
-        """Return when no frame is analysed any more, also of those that were given up, or after so long."""
-
-    def forget(self, stream: str) -> None:
-        """Drop the state of a stream whose partition moved away, or that was silent for long."""
+if TYPE_CHECKING:
+    from pipelines.execute.executor import Executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +29,7 @@ class Answer:
     """The result as it is published; None where it has not been encoded yet."""
 
 
-async def answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
+async def answer(message: Message, header: FrameHeader, analyser: Executor) -> Answer:
     """Analyse the frame of a message; every error becomes part of the answer, and none is raised."""
     try:
         return await _answer(message, header, analyser)
@@ -58,7 +37,7 @@ async def answer(message: Message, header: FrameHeader, analyser: Analyser) -> A
         return failed(message, header, analyser, error)
 
 
-def failed(message: Message, header: FrameHeader, analyser: Analyser, error: Exception) -> Answer:
+def failed(message: Message, header: FrameHeader, analyser: Executor, error: Exception) -> Answer:
     """A dead letter, and the result of a frame that failed. Raises nothing: without a result the letter has to do."""
     letter = dead_letter(message, *reason_of(error))
     try:
@@ -98,7 +77,7 @@ def without_objects(result: Result, explanation: str) -> Result:
     return msgspec.structs.replace(result, outcome="failed", cause=_cause(explanation), objects=[], plan=short)
 
 
-async def _answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
+async def _answer(message: Message, header: FrameHeader, analyser: Executor) -> Answer:
     if header.encoding == "none":
         return Answer(analyser.unanalysed(header, "dropped", header.cause or "dropped by capture"))
     result = await analyser.submit(header, lambda: decode_frame(header, message.value or b"", LOOKED_AT))

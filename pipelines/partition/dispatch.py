@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
+from operators.publish.track_events import Lifecycles
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Counts, DeadLetter, Event, Result, to_json
 from pipelines.partition.answer import Answer, without_objects
@@ -17,16 +18,6 @@ from pipelines.partition.message import Message
 from pipelines.partition.publisher import Outgoing
 
 T = TypeVar("T")
-
-
-class Derive(Protocol):
-    """Makes events of results; keeps state by stream."""
-
-    def __call__(self, result: Result) -> list[Event | Counts]:
-        """Return the events that a result causes; called once for each result, in the order of its stream."""
-
-    def forget(self, stream: str) -> None:
-        """Drop the state of a stream: its partition moved away."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,7 @@ class TopicNames:
 class Dispatch:
     """Makes the messages of one partition's answers."""
 
-    def __init__(self, topics: TopicNames, derive: Derive, mishaps: Mishaps) -> None:
+    def __init__(self, topics: TopicNames, derive: Lifecycles, mishaps: Mishaps) -> None:
         self._topics, self._derive, self._mishaps = topics, derive, mishaps
 
     def side_messages(self, message: Message, found: Answer) -> list[Outgoing]:

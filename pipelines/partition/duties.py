@@ -9,10 +9,11 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from operators.wire.schema import Counts, Event, NodePlan, Result, StreamPlan, VariantSwitch, to_json
+from operators.publish.track_events import Lifecycles
+from operators.wire.schema import NodePlan, StreamPlan, VariantSwitch, to_json
 from pipelines.assembly.registry import Shortcuts
-from pipelines.partition.answer import Analyser
-from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.execute.executor import Executor
+from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.sampling import Thinning
 from pipelines.partition.stream_state import StateConfig
@@ -70,21 +71,13 @@ def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]
     return plan.nodes, plan.switches
 
 
-class NoEvents:
-    def __call__(self, result: Result) -> list[Event | Counts]:
-        return []
-
-    def forget(self, stream: str) -> None:
-        """Do nothing: no state is kept."""
-
-
 @dataclass(frozen=True)
 class Duties:
     query: str
     """Its name, which is part of its results."""
     topics: TopicNames
-    analyser: Analyser
-    derive: Derive = field(default_factory=NoEvents)
+    analyser: Executor
+    derive: Lifecycles
     """Makes events of results."""
     plans: PlanPublisher | None = None
     """Publishes how streams stand with their shortcuts."""

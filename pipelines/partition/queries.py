@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from pipelines.partition.duties import Duties
-from pipelines.partition.resume import Resume
+from pipelines.partition.resume import KafkaResume
 from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.stream_state import StateStore
 
@@ -17,7 +17,7 @@ class QueryWork:
     """A query in one life of the worker's app."""
 
     duties: Duties
-    resume: Resume
+    resume: KafkaResume
     state_store: StateStore = field(default_factory=StateStore)
     sampling: FrameSampling = field(default_factory=FrameSampling)
     """Leaves out frames that it does not ask for."""

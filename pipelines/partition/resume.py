@@ -11,7 +11,6 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Protocol
 
 import msgspec
 from aiokafka.errors import KafkaError
@@ -28,22 +27,6 @@ log = logging.getLogger(__name__)
 
 MARGIN_S = 30.0
 """Frames of a partition come from several machines whose clocks differ by less than this."""
-
-
-class Resume(Protocol):
-    """Knows the frames that this worker and others have answered before."""
-
-    def reset(self) -> None:
-        """Note that partitions moved: other workers may have answered frames meanwhile."""
-
-    async def cover(self, since_s: float) -> None:
-        """Read all results of frames published at ``since_s`` (epoch) or later."""
-
-    def answered(self, header: FrameHeader) -> bool:
-        """Whether the frame has a result; asked once per frame."""
-
-    def recent(self, stream: str) -> list[Result]:
-        """The stream's last results in order, given out once."""
 
 
 class _Identity(msgspec.Struct):
@@ -127,12 +110,12 @@ class KafkaResume:
         self.reset()
 
     def reset(self) -> None:
-        """Note that partitions moved: the tail is read again at the next frame."""
+        """Note that partitions moved, and others may have answered frames: the tail is read again at the next one."""
         self._tail = Tail(self._query)
         self._covered_since_s = float("inf")
 
     async def cover(self, since_s: float) -> None:
-        """Read the tail, unless as much was read since ``reset``."""
+        """Read all results of frames published at ``since_s`` (epoch) or later, unless that was done."""
         async with self._lock:
             if since_s < self._covered_since_s:
                 errors, read = (KafkaError, OSError), partial(self._read, since_s - MARGIN_S)

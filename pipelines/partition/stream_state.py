@@ -6,20 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class Stateful(Protocol):
-    """The operator of a node that learns from a stream."""
-
-    def snapshot(self, stream: str) -> bytes | None:
-        """Return what the operator knows of a stream, as JSON; None if it knows nothing."""
-
-    def restore(self, stream: str, data: bytes) -> None:
-        """Go on from a snapshot, before the stream's first frame; an unusable snapshot is logged and ignored."""
-
-    def forget(self, stream: str) -> None:
-        """Forget a stream."""
+from pipelines.assembly.registry import ShortcutNode
 
 
 @dataclass(frozen=True)
@@ -27,7 +15,7 @@ class StateConfig:
     """Which nodes have state, and the topic that keeps it."""
 
     topic: str
-    nodes: Mapping[str, Stateful]
+    nodes: Mapping[str, ShortcutNode]
     """The nodes with state, by name."""
     changed: asyncio.Event
     """Is set when some phase has changed."""

@@ -6,7 +6,7 @@ The executor tells a planner when a frame begins, asks it before each node, and 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from operators.decision import FIRST_LISTED, Decision
 from operators.wire.schema import FrameId
@@ -49,8 +49,11 @@ class Step(NamedTuple):
         return (self.deadline_s - self.now_s - self.after_s) * 1000
 
 
-class Planner(Protocol):
-    """Called on the event loop, once for each frame and node: must answer within microseconds."""
+class Planner:
+    """Called on the event loop, once for each frame and node: must answer within microseconds.
+
+    This one has the first model run that the query lists, and every shortcut: for queries that leave nothing to plan.
+    """
 
     def arrived(self, stream: str, now_s: float) -> None:
         """A frame of the stream has arrived; frames that are dropped count too."""
@@ -60,39 +63,21 @@ class Planner(Protocol):
 
     def plan(self, step: Step) -> Decision:
         """The decision for one node of the stream's latest frame."""
+        return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why=FIRST_LISTED)
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
         """A node of the stream's latest frame has ended, which has carried out this plan.
 
         Returns the seconds that each model which there was to choose from seldom exceeds for so many objects.
         """
+        return {}
 
     def forget(self, stream: str) -> None:
         """The stream ended, or its partition moved away."""
 
 
-class FirstListed:
-    """The first model that the query lists, and every shortcut: for queries that leave nothing to plan."""
-
-    def arrived(self, stream: str, now_s: float) -> None:
-        """See ``Planner``; nothing is learnt."""
-
-    def begins(self, start: Start) -> None:
-        """See ``Planner``; nothing is prepared."""
-
-    def plan(self, step: Step) -> Decision:
-        return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why=FIRST_LISTED)
-
-    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        """See ``Planner``; nothing is learnt."""
-        return {}
-
-    def forget(self, stream: str) -> None:
-        """See ``Planner``; nothing is known."""
-
-
-class PlannerAround:
-    """A ``Planner`` that asks another one; those who change something of its decisions extend it."""
+class PlannerAround(Planner):
+    """Asks another one; those who change something of its decisions extend it."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner

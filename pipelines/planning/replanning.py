@@ -21,7 +21,7 @@ from pipelines.planning.node_times import FanOut, ModelTimes, NodeTimes
 from pipelines.planning.options import Table
 from pipelines.planning.pace import ArrivalPace
 from pipelines.planning.plan import Load
-from pipelines.planning.planner import FirstListed, Start, Step
+from pipelines.planning.planner import Planner, Start, Step
 
 TOGETHER = 64
 """Frames after which it is forgotten that nodes had objects on the same one; before so many all may have."""
@@ -49,7 +49,7 @@ class _StreamLoad:
     hurried: bool = False
 
 
-class Replanning:
+class Replanning(Planner):
     """Plans with tables of what was measured of models; nodes without a table run their first listed model."""
 
     def __init__(
@@ -69,7 +69,6 @@ class Replanning:
         self._models = {node: ModelTimes() for node in tables}
         self._times = {node: NodeTimes() for node in nodes}
         self._streams: dict[str, _StreamLoad] = {}
-        self._first_listed = FirstListed()
 
     def learn(self, node: str, table: Table) -> None:
         """Models of a node were measured; where they take another time than before, what was learnt holds no more."""
@@ -108,7 +107,7 @@ class Replanning:
         known = self._known(step.stream)
         table = self._measured.get(step.node)
         if known.load is None or table is None:
-            return self._first_listed.plan(step)
+            return super().plan(step)
         place, left_s = self._place[step.node], max(known.deadline_s - step.now_s, 0.0)
         longest_s, least_s = self._after(known, place, step.idle)
         budget_s = fill((known.longest_s[place], longest_s), (known.least_s[place], least_s), left_s)[0]

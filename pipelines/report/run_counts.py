@@ -17,7 +17,6 @@ from pipelines.report.run_report import (
     StreamFailure,
     StreamReport,
     TimeShares,
-    summaries,
 )
 from pipelines.report.tracks import LookCounts, Tracks
 
@@ -108,7 +107,6 @@ class RunCounts(Observer):
             failed_streams=dict(self._failed_streams),
             silent_streams=self._silent(),
             audits=[AuditReport(plan.stream, node) for plan in plans for node in plan.nodes],
-            specialization=summaries(plans),
             budgets=list(self._budgets.values()),
         )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from operators.wire.schema import NodePlan, Specialization, StreamPlan
+from operators.wire.schema import NodePlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.tracks import LookReport
 
@@ -64,14 +63,6 @@ class AuditReport(msgspec.Struct, frozen=True):
     plan: NodePlan
 
 
-class SpecializationReport(msgspec.Struct, frozen=True):
-    """Specialization of a stream at a node."""
-
-    stream: str
-    node: str
-    figures: Specialization
-
-
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """A whole run."""
 
@@ -99,7 +90,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     silent_streams: dict[str, StreamFailure] = {}
     """Others that never gave a frame."""
     audits: list[AuditReport]
-    specialization: list[SpecializationReport]
+    """With what specialization did."""
     lines: list[LineReport] = []
     """Who crossed the query's lines."""
     zones: list[ZoneReport] = []
@@ -110,18 +101,12 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     def to_builtins(self) -> dict[str, Any]:
         """The object that ``--report`` writes."""
         found: dict[str, Any] = msgspec.to_builtins(self)
-        found["audits"] = [_flat_audit(each) for each in found["audits"]]
-        found["specialization"] = [
-            {"stream": each["stream"], "node": each["node"], **each["figures"]} for each in found["specialization"]
-        ]
+        pairs = [(each["stream"], each["plan"]) for each in found["audits"]]
+        special = [(stream, plan["node"], plan.pop("specialization", None)) for stream, plan in pairs]
+        found["audits"] = [{"stream": stream, **plan} for stream, plan in pairs]
+        found["specialization"] = [{"stream": stream, "node": node, **each} for stream, node, each in special if each]
         found["budgets"] = [_rounded(each) for each in found["budgets"]]
         return found
-
-
-def _flat_audit(audit: dict[str, Any]) -> dict[str, Any]:
-    """Without what specialization did, which has a place of its own."""
-    plan = {key: value for key, value in audit["plan"].items() if key != "specialization"}
-    return {"stream": audit["stream"], **plan}
 
 
 def _rounded(budget: dict[str, Any]) -> dict[str, Any]:
@@ -129,13 +114,3 @@ def _rounded(budget: dict[str, Any]) -> dict[str, Any]:
         key: {model: float(f"{cost:.6g}") for model, cost in budget[key].items()} for key in ("spent", "spent_today")
     }
     return {**budget, **spent, "left": float(f"{budget['left']:.6g}")}
-
-
-def summaries(plans: Iterable[StreamPlan]) -> list[SpecializationReport]:
-    """The figures of specialization as they are published."""
-    return [
-        SpecializationReport(plan.stream, node.node, node.specialization)
-        for plan in plans
-        for node in plan.nodes
-        if node.specialization is not None
-    ]

@@ -8,13 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from operators.wire.schema import Interval, NodePlan, ProcessorSeconds
+from operators.wire.schema import Interval, NodePlan, ProcessorSeconds, Specialization
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import (
     AuditReport,
     RunReport,
-    SpecializationReport,
     StreamReport,
     TimeShares,
 )
@@ -28,13 +27,9 @@ def render(report: RunReport) -> Group:
         parts.append(_streams(report.streams))
     if report.stages:
         parts += [_stages(report), Text(_share(report.share))]
-    if report.specialization:
-        parts.append(table(report.specialization))
-        parts += [
-            Text(f"{each.stream} {each.node}: {each.figures.reason}")
-            for each in report.specialization
-            if each.figures.reason
-        ]
+    if special := [(each, each.plan.specialization) for each in report.audits if each.plan.specialization]:
+        parts.append(table(special))
+        parts += [Text(f"{_place(each)}: {figures.reason}") for each, figures in special if figures.reason]
     if report.audits:
         lines = [line for remarks in (_reasons, _paces, _names_lost, _unsure) for line in _said(remarks, report.audits)]
         lines += _said(_switch_offs, report.audits)
@@ -164,9 +159,11 @@ def _switch_offs(plan: NodePlan) -> Iterable[str]:
 
 
 def _what(audit: AuditReport) -> str:
-    plan = audit.plan
-    kind = "" if plan.kind == "variant" else f" {plan.kind}"
-    return f"{audit.stream} {plan.node}{kind}"
+    return _place(audit) if audit.plan.kind == "variant" else f"{_place(audit)} {audit.plan.kind}"
+
+
+def _place(audit: AuditReport) -> str:
+    return f"{audit.stream} {audit.plan.node}"
 
 
 def _interval(bounds: Interval) -> str:
@@ -181,15 +178,14 @@ def _ms(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def table(nodes: Iterable[SpecializationReport]) -> Table:
+def table(nodes: Iterable[tuple[AuditReport, Specialization]]) -> Table:
     """The columns of table 5.4 (Shen, 2019), and the net saving in processor seconds."""
     found = Table("specialised", box=None, collapse_padding=True, pad_edge=False)
     for column in ("special", "cascade", "set in", "classes", "window", "saved", "share", "speed-up"):
         found.add_column(column, justify="right", no_wrap=True)
-    for node in nodes:
-        figures = node.figures
+    for audit, figures in nodes:
         found.add_row(
-            f"{node.stream} {node.node}",
+            _place(audit),
             f"{figures.special_rate:.1%}",
             _figure(figures.cascade_rate, ".1%"),
             str(figures.transitions),

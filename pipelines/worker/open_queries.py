@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
+from operators.publish.track_events import Lifecycles
 from operators.wire.schema import StreamPlan
 from pipelines.assembly.parts import lifecycles
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.duties import Duties, PlanPublisher
 from pipelines.partition.sampling import thinned
 from pipelines.partition.stream_state import StateConfig
@@ -129,7 +130,7 @@ class OpenQueries:
 
         return linked(wanted.query.name, self._adapted_at, topics, self._config.give_up_s)
 
-    def _derive(self, wanted: CompiledQuery, before: _Held | None) -> Derive:
+    def _derive(self, wanted: CompiledQuery, before: _Held | None) -> Lifecycles:
         """Makes events of results; where a change leaves them as they were, they go on."""
         if before is not None and _of_events(before.open.wanted.query) == _of_events(wanted.query):
             return before.duties.derive

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
@@ -56,16 +55,3 @@ class Crops(Protocol):
 
     def __iter__(self) -> Iterator[Image]:
         """Each picture in turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedCrops:
-    classes: Sequence[str]
-    labels: Sequence[int]
-    places: Sequence[CropOrigin]
-    images: Sequence[Image]
-    words: str = "crops"
-    sha256: str = ""
-
-    def __iter__(self) -> Iterator[Image]:
-        return iter(self.images)

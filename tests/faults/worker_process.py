@@ -18,14 +18,16 @@ from pipelines.worker.agent import SESSION_TIMEOUT_S
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.notebook import Notebook
-from tests.integration.worker_parts import names, query_name
+from tests.integration.worker_parts import NoEvents, names, query_name
 
 
 async def _work(config: WorkerConfig, prefix: str, work_s: float, state_name: str) -> None:
     notebook = Notebook(config.name, work_s)
     state = notebook.state(state_name) if state_name else None
     with stop_loop_on_signals() as stop:
-        await run_worker(config, Roster([Duties(config.name, names(prefix), notebook, state=state)]), stop=stop)
+        await run_worker(
+            config, Roster([Duties(config.name, names(prefix), notebook, NoEvents(), state=state)]), stop=stop
+        )
 
 
 def main(

@@ -13,7 +13,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.worker import agent
@@ -50,7 +50,7 @@ class Remembers:
 def analyser(query: str, operator: Remembers) -> Executor:
     node = {"name": "detect", "task": "detect", "model": "motion"}
     dag = compile_dag(Query.model_validate({"version": 1, "name": query, "slo_ms": 1000, "nodes": [node]}))
-    return Executor(dag, {"detect": operator}, FirstListed(), Limits({}), Surroundings())
+    return Executor(dag, {"detect": operator}, Planner(), Limits({}), Surroundings())
 
 
 async def test_no_stream_is_forgotten_in_the_middle_of_its_frame(

@@ -26,6 +26,7 @@ from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
     CountingAnalyser,
+    NoEvents,
     OneEvent,
     Received,
     Sent,
@@ -240,5 +241,7 @@ async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker
     config = WorkerConfig(plain(kafka_broker), "none", names("absent.").frames, give_up_s=1)
     with pytest.raises(Unavailable, match=r"has no topic absent.dlq.v1, .*sluice topics create"):
         await run_worker(
-            config, Roster([Duties("none", names("absent."), CountingAnalyser("none"))]), stop=asyncio.Event()
+            config,
+            Roster([Duties("none", names("absent."), CountingAnalyser("none"), NoEvents())]),
+            stop=asyncio.Event(),
         )

@@ -28,9 +28,8 @@ from operators.wire.schema import (
     to_json,
 )
 from pipelines.kafka.options import client_options
-from pipelines.partition.answer import Analyser
-from pipelines.partition.dispatch import Derive, TopicNames
-from pipelines.partition.duties import Duties, NoEvents
+from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.settings import BrokerSettings
 from pipelines.worker.query_lives import Roster
 from tests.real.kafka import KafkaBroker, RemoteBroker
@@ -100,6 +99,16 @@ class NothingToResume:
         return []
 
 
+class NoEvents:
+    """Results cause no events."""
+
+    def __call__(self, result: Result) -> list[Event | Counts]:
+        return []
+
+    def forget(self, stream: str) -> None:
+        pass
+
+
 class OneEvent(NoEvents):
     """Every result causes the same event."""
 
@@ -161,7 +170,7 @@ class Wire:
         )
         admin.close()
 
-    def roster(self, analyser: Analyser, derive: Derive | None = None, **more: object) -> Roster:
+    def roster(self, analyser: object, derive: NoEvents | None = None, **more: object) -> Roster:
         """One query."""
         return Roster([Duties(self.query, self.topics, analyser, derive or NoEvents(), **more)])  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ from pipelines.assembly.recognise import looks
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.measure.stand_ins.shown import Room, ShownItems, Watched
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import takes_frame
@@ -119,7 +119,7 @@ async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[st
     query = wanted.query
     unhurried = [stream.id for stream in query.streams]
     limits = Limits(dict.fromkeys(unhurried, "block"), frame_room([query]), unhurried=unhurried)
-    return Executor(wanted.dag, operators, FirstListed(), limits, ALONE)
+    return Executor(wanted.dag, operators, Planner(), limits, ALONE)
 
 
 class TakesLooks:

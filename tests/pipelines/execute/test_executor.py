@@ -16,7 +16,7 @@ from pipelines.execute.overload import LATE
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.message import Message
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from serving.common.redaction import hide
@@ -95,7 +95,7 @@ def clock(monkeypatch):
 def executor(detect=None, policy="block", final_steps=(), unhurried=()):
     operators = {"detect": detect or Found(), "track": Numbered(), "kind": Named()}
     around = Surroundings(final_steps, CLOCK)
-    return Executor(compile_dag(QUERY), operators, FirstListed(), Limits({"cam": policy}, unhurried=unhurried), around)
+    return Executor(compile_dag(QUERY), operators, Planner(), Limits({"cam": policy}, unhurried=unhurried), around)
 
 
 def header(seq=0, stream="cam", age_s=0.0):

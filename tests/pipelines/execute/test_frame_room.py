@@ -20,7 +20,7 @@ from pipelines.assembly.parts import frame_room
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query, load_query
 from tests.turns import turns
@@ -63,7 +63,7 @@ def jpeg(stream: str, width: int = WIDTH, height: int = HEIGHT) -> tuple[FrameHe
 
 
 async def analyse(query: Query, counts: Counts, room: FrameRoom, streams: int) -> list[Result]:
-    executor = Executor(compile_dag(query), {"find": counts}, FirstListed(), Limits(room=room), ALONE)
+    executor = Executor(compile_dag(query), {"find": counts}, Planner(), Limits(room=room), ALONE)
     frames = [jpeg(f"cam{number}") for number in range(streams)]
     submitted = [executor.submit(header, lambda h=header, d=data: decode_frame(h, d)) for header, data in frames]
     return await asyncio.gather(*submitted)
@@ -79,7 +79,7 @@ async def test_frames_of_many_streams_wait_for_each_other(query: Query) -> None:
 
 async def test_a_frame_beyond_the_whole_budget_fails_alone(query: Query) -> None:
     executor = Executor(
-        compile_dag(query), {"find": Counts()}, FirstListed(), Limits(room=FrameRoom(ByteBudget(ONE_FRAME - 1))), ALONE
+        compile_dag(query), {"find": Counts()}, Planner(), Limits(room=FrameRoom(ByteBudget(ONE_FRAME - 1))), ALONE
     )
     header, data = jpeg("cam")
     with pytest.raises(FrameError, match=r"640×480 pixels takes 3 MiB.*raise SLUICE_DECODED_MEMORY") as caught:
@@ -91,7 +91,7 @@ async def test_a_frame_beyond_the_whole_budget_fails_alone(query: Query) -> None
 
 async def test_what_fails_gives_its_room_back(query: Query) -> None:
     budget = ByteBudget(ONE_FRAME)
-    executor = Executor(compile_dag(query), {"find": Counts()}, FirstListed(), Limits(room=FrameRoom(budget)), ALONE)
+    executor = Executor(compile_dag(query), {"find": Counts()}, Planner(), Limits(room=FrameRoom(budget)), ALONE)
     header, data = jpeg("cam")
     for _ in range(3):
         with pytest.raises(FrameError, match="end marker"):

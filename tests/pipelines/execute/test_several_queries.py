@@ -16,7 +16,7 @@ from pipelines.execute.executor import Executor
 from pipelines.execute.lanes import Lanes
 from pipelines.execute.overload import LATE
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.nodes import PolicyName
 from pipelines.query.query_file import Query
@@ -79,7 +79,7 @@ class Bench:
         found = Query.model_validate({"version": 1, "name": "q", "slo_ms": slo_ms, "nodes": list(specs)})
         own = {each["name"]: operators[each["name"]] for each in specs}
         limits = Limits({"cam": policy}, lanes=self.lanes)
-        return Executor(compile_dag(found), own, FirstListed(), limits, Surroundings((), self.clock))
+        return Executor(compile_dag(found), own, Planner(), limits, Surroundings((), self.clock))
 
     def submit(self, seq: int, *queries: Executor, age_s: float = 0.0) -> list[asyncio.Task[Result]]:
         header = FrameHeader(

@@ -17,7 +17,7 @@ from pipelines.execute.lane import Dropped
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import Surroundings
 from pipelines.execute.walk import Outset, Walk, Walked
-from pipelines.planning.planner import FirstListed, Start
+from pipelines.planning.planner import Planner, Start
 from pipelines.query.dag import Dag, compile_dag
 from serving.errors import TooLate
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
@@ -74,7 +74,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 
 
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
-    walk = Walk(dag, operators, FirstListed())
+    walk = Walk(dag, operators, Planner())
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
     return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch(), FrameAnswers())))
 
@@ -198,7 +198,7 @@ async def test_requests_are_told_their_share_of_the_time() -> None:
     diary, steep = Diary(), {1: 0.001, 16: 0.004, 64: 0.016}
     curves = {dag.nodes[0].models[0]: {1: 0.001}, dag.nodes[1].models[0]: steep}
     operators = {node.name: Asked(node.name, diary) for node in dag.nodes}
-    walk = Walk(dag, operators, FirstListed(), Surroundings(curves=curves.get))
+    walk = Walk(dag, operators, Planner(), Surroundings(curves=curves.get))
     for _ in range(2):
         start = Start("cam", 0.0, 1e9, False, (), False)
         await walk.through(walk.begin(Outset(make_frame(), start, None, StageStopwatch(), FrameAnswers())))

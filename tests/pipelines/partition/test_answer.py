@@ -8,9 +8,9 @@ from operators.wire.mishaps import Mishaps
 from operators.wire.schema import to_json
 from pipelines.partition.answer import Answer, checked
 from pipelines.partition.dispatch import Dispatch, TopicNames
-from pipelines.partition.duties import NoEvents
 from pipelines.partition.message import Message
 from pipelines.partition.publisher import log
+from tests.integration.worker_parts import NoEvents
 from tests.operators.publish.messages import result
 
 MESSAGE = Message("frames", 0, 7, b"gate", b"", (), 1000.0)

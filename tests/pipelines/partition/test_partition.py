@@ -16,8 +16,8 @@ from operators.frames.codec import read_header
 from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
-from pipelines.partition.dispatch import Derive, TopicNames
-from pipelines.partition.duties import Duties, NoEvents
+from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.duties import Duties
 from pipelines.partition.message import Message
 from pipelines.partition.partition import Partition
 from pipelines.partition.publisher import Outgoing, Publisher
@@ -28,7 +28,7 @@ from pipelines.partition.shared_parts import WINDOW, WINDOW_BYTES, SharedParts, 
 from pipelines.partition.tally import MissingFrames
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE
-from tests.integration.worker_parts import CountingAnalyser, NothingToResume, OneEvent, frame_message
+from tests.integration.worker_parts import CountingAnalyser, NoEvents, NothingToResume, OneEvent, frame_message
 from tests.turns import turns, until
 
 TOPICS = TopicNames("frames", "results", "events", "dlq")
@@ -40,7 +40,7 @@ class Bench:
 
     analyser: CountingAnalyser = field(default_factory=lambda: CountingAnalyser("query"))
     resume: NothingToResume = field(default_factory=NothingToResume)
-    derive: Derive = field(default_factory=NoEvents)
+    derive: NoEvents = field(default_factory=NoEvents)
     observer: Observer = UNOBSERVED
     streams: set[str] = field(default_factory=set)
     met: set[str] = field(default_factory=set)

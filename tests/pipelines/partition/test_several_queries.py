@@ -20,7 +20,7 @@ from pipelines.partition.queries import Queries, QueryWork
 from pipelines.partition.sampling import FrameSampling, Thinning
 from pipelines.partition.shared_parts import SharedParts, Valve
 from tests.at_once import AT_ONCE
-from tests.integration.worker_parts import CountingAnalyser, NothingToResume, frame_message
+from tests.integration.worker_parts import CountingAnalyser, NoEvents, NothingToResume, frame_message
 from tests.turns import turns, until
 
 MOVING = {"cam": Thinning(motion_gate=True)}
@@ -69,7 +69,7 @@ def work(
     **more: object,
 ) -> QueryWork:
     topics = TopicNames("frames", topic, "events", "dlq")
-    duties = Duties(name, topics, analyser or CountingAnalyser(name), streams=streams)
+    duties = Duties(name, topics, analyser or CountingAnalyser(name), NoEvents(), streams=streams)
     return QueryWork(duties, NothingToResume(), **more)  # type: ignore[arg-type]
 
 

@@ -9,16 +9,16 @@ from operators.base import NodeAnswer
 from operators.decision import Decision
 from operators.wire.schema import NodeDecision
 from pipelines.execute.walk import decision
-from pipelines.planning.planner import FirstListed, Step
+from pipelines.planning.planner import Planner, Step
 
 
 def test_the_first_listed_model_runs_with_every_shortcut() -> None:
     step = Step("cam", "type", ["small", "big"], now_s=5.0, deadline_s=5.1, after_s=0.0125)
-    plan = FirstListed().plan(step)
+    plan = Planner().plan(step)
     assert (plan.variant, plan.why) == ("small", "first listed")
     assert plan.budget_ms == pytest.approx(87.5)
     assert plan.allows("specialised")
-    assert FirstListed().plan(step._replace(models=[])).variant is None
+    assert Planner().plan(step._replace(models=[])).variant is None
 
 
 def test_a_plan_names_the_shortcuts_that_may_answer() -> None:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from math import inf
 
 from operators.decision import FIRST_LISTED, Decision, Rung
-from pipelines.planning.planner import FirstListed, Start, Step
+from pipelines.planning.planner import Planner, Start, Step
 from pipelines.planning.within_budgets import ANY_NUMBER, WithinBudgets
 
 MODELS = ("large on gpu", "small")
 
 
-class Laddered(FirstListed):
+class Laddered(Planner):
     """Has measured its models."""
 
     heard: list[str]
@@ -44,7 +44,7 @@ def test_without_a_budget_and_while_all_is_paid_the_decision_is_the_other_planne
     assert WithinBudgets(Laddered(), {}).plan(step()) == plan
     assert WithinBudgets(Laddered(), {"type": lambda now_s: dict.fromkeys(MODELS, inf)}).plan(step()) == plan
     assert (
-        WithinBudgets(FirstListed(), {"type": lambda now_s: {"small": 0.0}}).plan(step(models=("small",))).why
+        WithinBudgets(Planner(), {"type": lambda now_s: {"small": 0.0}}).plan(step(models=("small",))).why
         == FIRST_LISTED
     ), "one model alone leaves no choice"
 
@@ -63,7 +63,7 @@ def test_the_ladder_says_for_how_many_objects_each_model_is_paid() -> None:
 
 
 def test_models_that_nobody_has_measured_are_chosen_from_too() -> None:
-    plan = WithinBudgets(FirstListed(), {"type": lambda now_s: {"large on gpu": 0.0, "small": inf}}).plan(step())
+    plan = WithinBudgets(Planner(), {"type": lambda now_s: {"large on gpu": 0.0, "small": inf}}).plan(step())
     assert [rung.most for rung in plan.ladder] == [ANY_NUMBER] * 2
     found = plan.chosen_for(1, lambda model: True)
     assert (found.variant, found.why) == ("small", "the budget pays large on gpu for 0 objects, 1 to look at")

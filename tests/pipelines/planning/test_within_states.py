@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.decision import Decision, Rung
-from pipelines.planning.planner import FirstListed, Step
+from pipelines.planning.planner import Planner, Step
 from pipelines.planning.within_states import ModelStanding, Seconds, WithinStates
 from serving.scheduling.health import State
 from serving.selection import Requirements
@@ -21,7 +21,7 @@ SECONDS = {"large": {1: 0.040}, "middle": {1: 0.010, 8: 0.04}, "small": {1: 0.00
 FAST = Requirements(latency_s=0.020)
 
 
-class Laddered(FirstListed):
+class Laddered(Planner):
     """All models have the time for eight objects."""
 
     def plan(self, step: Step) -> Decision:

@@ -21,7 +21,7 @@ from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, Percentiles, RunCounts
-from pipelines.report.run_report import AuditReport, FrameCounts, Quantiles, SpecializationReport, TimeShares
+from pipelines.report.run_report import AuditReport, FrameCounts, Quantiles, TimeShares
 from pipelines.report.text import render
 from pipelines.report.tracks import Tracks
 from tests.operators.publish.messages import AT, result, thing
@@ -267,11 +267,7 @@ def test_durations_of_nothing_count() -> None:
 def test_the_closing_tables_fit_a_terminal() -> None:
     plan, out = specialised("vehicle_type"), io.StringIO()
     assert plan.specialization is not None
-    report = replace(
-        full_counts().report(wall_s=2.0),
-        audits=[AuditReport("front-door", plan)],
-        specialization=[SpecializationReport("front-door", "vehicle_type", plan.specialization)],
-    )
+    report = replace(full_counts().report(wall_s=2.0), audits=[AuditReport("front-door", plan)])
     Console(file=out, width=80).print(render(report))
     assert "…" not in out.getvalue()
     for heading in ("special", "cascade", "set in", "speed-up", "at any time", "wanted"):

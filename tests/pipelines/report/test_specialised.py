@@ -23,9 +23,10 @@ def text(report: RunReport) -> str:
 
 def test_the_report_has_the_figures_that_are_published() -> None:
     report = RunCounts().report(60, [specialised_story.plan()])
-    (found,) = report.specialization
-    figures = found.figures
-    assert (found.stream, found.node, figures.template) == ("gate", "kind", "compact")
+    (found,) = report.audits
+    figures = found.plan.specialization
+    assert figures is not None
+    assert (found.stream, found.plan.node, figures.template) == ("gate", "kind", "compact")
     assert (figures.oracle, figures.head, figures.transitions) == (80, 105, 2)
     plain = report.to_builtins()
     assert "specialization" not in plain["audits"][0]

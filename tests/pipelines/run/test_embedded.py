@@ -17,7 +17,7 @@ from operators.frames.frame import Frame, Region
 from operators.observer import Observer, Observers
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.run import embedded
@@ -65,7 +65,7 @@ def query(*uris: str) -> Query:
 
 
 def executor(wanted: Query, finds: Finds) -> Executor:
-    return Executor(compile_dag(wanted), {"find": finds}, FirstListed(), Limits(), Surroundings())
+    return Executor(compile_dag(wanted), {"find": finds}, Planner(), Limits(), Surroundings())
 
 
 async def test_every_frame_of_every_stream_has_one_result_in_order() -> None:

@@ -13,7 +13,7 @@ from operators.frames.frame import Frame, Region
 from pipelines.execute import ahead
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.query.query_file import Query
@@ -65,7 +65,7 @@ async def played(count: int) -> tuple[Looks, Order]:
     streams = streams_ahead(wanted)
     assert len(streams) == count
     executor = Executor(
-        compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams), Surroundings(clock=SYSTEM)
+        compile_dag(wanted), {"find": looks}, Planner(), Limits(ahead=streams), Surroundings(clock=SYSTEM)
     )
     async with asyncio.timeout(120):
         return looks, await collected(EmbeddedRun(capture_specs(wanted), ahead=streams), executor, asyncio.Event())
@@ -111,7 +111,7 @@ async def test_a_run_that_is_stopped_in_the_midst_of_a_window_ends() -> None:
     wanted, looks = query(1), Looks()
     stop = asyncio.Event()
     executor = Executor(
-        compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams_ahead(wanted)), Surroundings()
+        compile_dag(wanted), {"find": looks}, Planner(), Limits(ahead=streams_ahead(wanted)), Surroundings()
     )
     run = EmbeddedRun(capture_specs(wanted), ahead=streams_ahead(wanted))
     running = asyncio.ensure_future(collected(run, executor, stop))
@@ -125,7 +125,7 @@ async def test_a_run_that_is_stopped_in_the_midst_of_a_window_ends() -> None:
 async def test_a_result_counts_as_published_once_the_one_behind_it_is_asked_for() -> None:
     wanted, told = query(1), list[int]()
     around = Surroundings(published=[lambda result: told.append(result.seq)])
-    executor = Executor(compile_dag(wanted), {"find": Looks()}, FirstListed(), Limits(), around)
+    executor = Executor(compile_dag(wanted), {"find": Looks()}, Planner(), Limits(), around)
     async with asyncio.timeout(120):
         async for found in EmbeddedRun(capture_specs(wanted)).results(executor, asyncio.Event()):
             assert told == list(range(found.result.seq))

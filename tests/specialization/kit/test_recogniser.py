@@ -11,6 +11,7 @@ import pytest
 import torch
 from onnx.reference import ReferenceEvaluator
 
+from benchmarks.recogniser_parts.decoded_crops import DecodedCrops
 from datasets.street import street_crops
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry, verify
@@ -23,7 +24,7 @@ from serving.preprocess import batch
 from specialization.kit import features, recogniser
 from specialization.kit.base import Base
 from specialization.kit.block import _OPERATORS, tuned
-from specialization.kit.crops import CropOrigin, DecodedCrops
+from specialization.kit.crops import CropOrigin
 from specialization.kit.recogniser import RecogniserRequest, make, write
 
 CLASSES = ("bike", "car", "person")

@@ -9,14 +9,14 @@ import pytest
 
 from operators.decision import Decision, Rung
 from pipelines.measure.stand_ins.planner import Chosen, WithStandIns
-from pipelines.planning.planner import FirstListed, Start, Step
+from pipelines.planning.planner import Planner, Start, Step
 
 STEP = Step("gate", "type", ("net",), 0.0, 1.0, 0.0)
 
 
 def test_the_stand_in_of_the_moment_is_named_with_its_reason() -> None:
     chosen: dict[str, Chosen] = {}
-    planner = WithStandIns(FirstListed(), chosen.get)
+    planner = WithStandIns(Planner(), chosen.get)
     before = planner.plan(STEP)
     chosen["type"] = Chosen("net@openvino-bf16", "it costs less")
     after = planner.plan(STEP)
@@ -29,7 +29,7 @@ def test_the_stand_in_of_the_moment_is_named_with_its_reason() -> None:
 
 @pytest.mark.parametrize("decided", [Decision("net", ladder=(Rung("net", 1),)), Decision("another"), Decision(None)])
 def test_what_another_planner_has_decided_stays(decided: Decision) -> None:
-    class Decided(FirstListed):
+    class Decided(Planner):
         def plan(self, step: Step) -> Decision:
             return replace(decided)
 
@@ -40,7 +40,7 @@ def test_what_another_planner_has_decided_stays(decided: Decision) -> None:
 def test_the_planner_below_hears_of_everything() -> None:
     heard: list[str] = []
 
-    class Hears(FirstListed):
+    class Hears(Planner):
         def arrived(self, stream: str, now_s: float) -> None:
             heard.append("arrived")
 

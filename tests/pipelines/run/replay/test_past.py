@@ -11,7 +11,7 @@ from operators.decision import Past
 from operators.wire.schema import NodeDecision, Result
 from pipelines.execute.ahead import FRAMES_AHEAD
 from pipelines.observe.record.reading import RecordedFrame
-from pipelines.planning.planner import FirstListed, Start, Step
+from pipelines.planning.planner import Planner, Start, Step
 from pipelines.run.replay.past import AsThen, is_whole, pasts, together
 from tests.operators.publish.messages import result
 
@@ -83,7 +83,7 @@ def test_how_much_a_detector_was_shown_is_known() -> None:
 
 
 def test_the_planner_is_reminded_of_the_frame_at_hand() -> None:
-    planner = AsThen(FirstListed())
+    planner = AsThen(Planner())
     frames = recorded((True, None), (False, None))
     for frame, past in zip(frames, pasts(frames), strict=True):
         planner.remember(frame.id, past)
