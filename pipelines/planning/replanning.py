@@ -87,6 +87,7 @@ class Replanning(Planner):
         self._known(stream).pace.arrived(now_s)
 
     def begins(self, start: Start) -> None:
+        """Take the deadline of the frame, sooner where the stream hurries."""
         known = self._known(start.stream)
         known.droppable = start.droppable
         deadline_s = start.deadline_s
@@ -124,6 +125,7 @@ class Replanning(Planner):
         )
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
+        """Learn from the time that the node took."""
         table, known = self._measured.get(node), self._known(stream)
         known.ended += 1
         if table is None or plan.objects is not None:
