@@ -141,7 +141,9 @@ class Member:
                 await self._unload(own)
 
     async def _load(self, own: BackendPlacement) -> None:
-        for model in dict.fromkeys(session.model for session in own.sessions):
+        models = dict.fromkeys(session.model for session in own.sessions)
+        self._faults = {model: said for model, said in self._faults.items() if model in models}
+        for model in models:
             if self._networks.is_loaded(model):
                 continue
             try:

@@ -25,7 +25,7 @@ MEMORY = ("gpu_memory_gib", "memory_gib")
 LEAST_PRICE = 1e-9
 MOST_KINDS, MOST_RESOURCES = 32, 16
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-Amount = Annotated[float, Field(gt=0, le=1e9)]
+Amount = Annotated[float, Field(ge=1e-6, le=1e9)]
 File = TypeVar("File", bound=Strict)
 
 

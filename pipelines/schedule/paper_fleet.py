@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from operators.wire.fleet import LEAST_MS
 from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
 from pipelines.schedule.machines import Machines, device_kinds, read_strictly
@@ -21,7 +22,7 @@ from serving.placement.prefixes import Prefixes, grouped
 MOST = 1000
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Share = Annotated[float, Field(gt=0, le=1)]
-Milliseconds = Annotated[float, Field(gt=0, le=3.6e6)]
+Milliseconds = Annotated[float, Field(ge=LEAST_MS, le=3.6e6)]
 Measured = Callable[[str], tuple[Mapping[int, float], Mapping[str, float]] | None]
 """Seconds of a model by batch on this machine, and its prefixes; None where nobody has measured it."""
 

@@ -36,6 +36,7 @@ def test_the_file_of_machine_kinds(tmp_path: Path) -> None:
         ({"price_per_hour": -1, "resources": {"cores": 8}}, "machines.cpu.price_per_hour"),
         ({"price_per_hour": float("nan"), "resources": {"cores": 8}}, "machines.cpu.price_per_hour"),
         ({"price_per_hour": 1, "resources": {"cores": 0}}, "machines.cpu.resources.cores"),
+        ({"price_per_hour": 1, "resources": {"memory_gib": 1e-10}}, "machines.cpu.resources.memory_gib"),
         ({"price_per_hour": 1, "resources": {}}, "machines.cpu.resources"),
         ({"price_per_hour": 1, "resources": {"cores": 8}, "at_most": 1e9}, "machines.cpu.at_most"),
         ({"price_per_hour": 1, "resources": {"cores": 8}, "colour": "red"}, "machines.cpu.colour"),

@@ -121,6 +121,9 @@ async def test_what_cannot_be_loaded_keeps_nothing_else_from_it(caplog: pytest.L
             await until(lambda epoch=epoch: epochs[-1:] == [epoch])  # type: ignore[misc]
         assert networks.loaded == {"new"}
         assert caplog.text.count("it is broken") == 1
+        found.heed(placement(3, {"a": ["new"]}))
+        await until(lambda: epochs[-1:] == [3])
+        assert not found._faults, "what is not asked for any more is forgotten"
 
 
 async def test_a_placement_of_others_changes_nothing() -> None:

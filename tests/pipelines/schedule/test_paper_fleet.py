@@ -97,6 +97,8 @@ def test_networks_of_this_machine_are_looked_at(tmp_path: Path) -> None:
         ("sessions: []\n", "fleet.yaml:1: sessions"),
         (FLEET.replace("rate: 300", "rate: -1"), "fleet.yaml:2: sessions[0].rate"),
         (FLEET.replace("1: 8,", "0: 8,"), "profiles.cars.gpu.times_ms"),
+        (FLEET.replace("1: 8,", "1: 1.0e-322,"), "profiles.cars.gpu.times_ms"),
+        (FLEET.replace("slo_ms: 200", "slo_ms: 0.0004"), "fleet.yaml:2: sessions[0].slo_ms"),
         (FLEET.replace("slo_ms: 200", "slo: 200"), "slo"),
         (FLEET.replace("gpu: {price", "GPU: {price"), "machines"),
         (FLEET + "backends: {tpu: 1}\n", "fleet.yaml:9: backends.tpu: no kind of machine; known: gpu"),
