@@ -98,10 +98,6 @@ class Epochs:
         there = [each.id for each in self._view.backends(now_s)]
         return there != self._backends or self._rates.have_changed(self._view.asked(now_s), now_s)
 
-    def next(self, epoch: int, moment: EpochStart) -> FleetPlacement:
-        task = self.begin(moment.now_s)
-        return self.end(epoch, moment, task, task.plan())
-
     def begin(self, now_s: float) -> EpochTask:
         """Begin the next epoch; ``end`` follows."""
         there = self._view.backends(now_s)

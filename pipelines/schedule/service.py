@@ -172,7 +172,10 @@ class SchedulerService:
             raise Malformed("its key is not the process that it speaks of")
         # Clocks of machines differ: what comes now was sent now.
         now_s = self._now_s()
+        left_out = self._view.left_out
         self._view.hear(load, now_s if self._loads.caught_up.is_set() else min(record.timestamp / 1000, now_s))
+        if self._view.left_out and not left_out:
+            log.warning("more than %d processes: the load of further ones is left out: raise --most", bounds.processes)
         if is_possible(load.epoch, self._clock.now().timestamp()):
             self._highest = max(self._highest, load.epoch)
 

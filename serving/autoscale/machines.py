@@ -4,11 +4,9 @@ autoscaler's thresholds and times, with the values of §5, where it has any. Pur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-
-from serving.scheduling.health import TROUBLED, State
 
 CLEARLY = 0.9
 """Machines that are not there are wanted to save cost where they bring it below this share."""
@@ -46,6 +44,6 @@ def wanted_workers(busy: Sequence[float], lag: int, lag_for_one: int, partitions
     return min(wanted, max(partitions, 1))
 
 
-def offline_may_run(busy: float, states: Iterable[State], terms: AutoscaleTerms) -> bool:
-    """Whether a machine has time for offline work (§6.3.2): little used, and online work as fast as was measured."""
-    return busy < terms.offline_busy and TROUBLED.isdisjoint(states)
+def offline_may_run(busy: float, terms: AutoscaleTerms) -> bool:
+    """Whether a machine is used so little that it has time for offline work (§6.3.2)."""
+    return busy < terms.offline_busy

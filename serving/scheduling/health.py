@@ -35,18 +35,11 @@ class Observed:
     """Time of its batches over what the profile says of the same batches; 1 where none ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """When states change."""
-
-    overloaded: float = 1 / 1.05
-    """Load from which a variant is Overloaded: less than the headroom of §5, 1.05, is left."""
-    relieved: float = 0.8
-    """Load below which it is so no more."""
-    interfered: float = 1.5
-    """Latency ratio from which a variant is Interfered; medians of quiet runs differ by up to a fifth."""
-    undisturbed: float = 1.2
-    """Ratio below which it is so no more."""
+OVERLOADED_AT, RELIEVED_BELOW = 1 / 1.05, 0.8
+"""The load from which a variant is Overloaded, as less than the headroom of §5, 1.05, is left; and below which it is so
+no more."""
+INTERFERED_AT, UNDISTURBED_BELOW = 1.5, 1.2
+"""Ratios of latencies likewise; medians of quiet runs differ by up to a fifth."""
 
 
 def share_of_peak(items_per_s: float, saturation_items_per_s: float) -> float:
@@ -54,14 +47,13 @@ def share_of_peak(items_per_s: float, saturation_items_per_s: float) -> float:
     return items_per_s / saturation_items_per_s
 
 
-def next_state(state: State, observed: Observed, saturation_items_per_s: float, at: Thresholds | None = None) -> State:
+def next_state(state: State, observed: Observed, saturation_items_per_s: float) -> State:
     """The state after a measurement; overload explains long latencies, so it goes before interference."""
-    at = at or Thresholds()
     if not observed.loaded:
         return State.INACTIVE
     load = share_of_peak(observed.items_per_s, saturation_items_per_s)
-    if load >= (at.relieved if state is State.OVERLOADED else at.overloaded):
+    if load >= (RELIEVED_BELOW if state is State.OVERLOADED else OVERLOADED_AT):
         return State.OVERLOADED
-    if observed.latency_ratio >= (at.undisturbed if state is State.INTERFERED else at.interfered):
+    if observed.latency_ratio >= (UNDISTURBED_BELOW if state is State.INTERFERED else INTERFERED_AT):
         return State.INTERFERED
     return State.ACTIVE

@@ -57,7 +57,7 @@ class LiveLoad:
         """Whether jobs wait."""
         if len(self._seen) < 2:
             return False
-        return self._seen[-1].late > self._seen[0].late or not offline_may_run(self.share, (), TERMS)
+        return self._seen[-1].late > self._seen[0].late or not offline_may_run(self.share, TERMS)
 
     @property
     def share(self) -> float:

@@ -31,7 +31,8 @@ class Scheduler:
 
     def next(self) -> FleetPlacement:
         self.epoch += 1
-        found = self.epochs.next(self.epoch, EpochStart(AT, self.now_s, partitions=4))
+        task = self.epochs.begin(self.now_s)
+        found = self.epochs.end(self.epoch, EpochStart(AT, self.now_s, partitions=4), task, task.plan())
         assert from_json(to_json(found), FleetPlacement) == found
         return found
 

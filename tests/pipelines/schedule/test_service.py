@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from operators.wire.schema import FleetPlacement, to_json
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.schedule.epochs import EpochTerms
+from pipelines.schedule.fleet_view import ViewBounds
 from pipelines.schedule.service import ScheduleConfig, SchedulerService
 from pipelines.settings import BrokerSettings
 from serving.errors import BadInput
@@ -61,6 +63,14 @@ async def test_the_same_numbers_are_said_once(
         await service._epoch()
     (line,) = caplog.messages
     assert line.endswith(": 0 of 0 backends serve, wanted: none")
+
+
+async def test_processes_that_are_left_out_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    service = SchedulerService(replace(CONFIG, bounds=ViewBounds(processes=2)), FakeClock())
+    service._loads.caught_up.set()
+    for name in ("a", "b", "c", "d"):
+        service._hear(SimpleNamespace(key=name.encode(), value=to_json(backend(name))))  # type: ignore[arg-type]
+    assert caplog.messages == ["more than 2 processes: the load of further ones is left out: raise --most"]
 
 
 async def test_a_clock_that_is_set_makes_no_process_gone() -> None:

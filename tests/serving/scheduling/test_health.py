@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.scheduling.health import Observed, State, Thresholds, next_state, share_of_peak
+from serving.scheduling.health import Observed, State, next_state, share_of_peak
 
 INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
 PEAK = 100.0
@@ -35,11 +35,6 @@ def test_what_follows_from_a_measurement(state: State, items_per_s: float, laten
 @pytest.mark.parametrize("state", State)
 def test_what_is_not_loaded_is_inactive(state: State) -> None:
     assert next_state(state, Observed(False), PEAK) is INACTIVE
-
-
-def test_thresholds_are_the_users() -> None:
-    early = Thresholds(overloaded=0.5, relieved=0.4)
-    assert next_state(ACTIVE, Observed(True, 50), PEAK, early) is OVERLOADED
 
 
 def test_load_is_the_share_of_the_peak() -> None:
