@@ -118,7 +118,8 @@ class ProcessLoad(msgspec.Struct, kw_only=True, frozen=True):
     """The memory of the device for networks; 0: nobody knows."""
     memory_free_bytes: Bytes = 0
     busy: Share = 0.0
-    """Share of the time since the last message in which the device ran networks that frames wait for."""
+    """Share of the time since the last message that went to what frames wait for: of the device's, or of all
+    processors' where these have worked more."""
     lag: Count = 0
     """Frames that wait for a worker on the broker."""
     epoch: Seq = 0

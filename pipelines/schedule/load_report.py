@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from operators.wire import bounds
 from operators.wire.fleet import MOST_SESSIONS
 from operators.wire.schema import AskedSession, LoadState, ProcessLoad, TimedModel
 from pipelines.measure.process_meter import NetworkUse, ProcessMeter, latency_ratio, recent
+from serving.common.threads import usable_cores
 from serving.remote.session_meter import Key, SessionCounts, SessionMeter
 from serving.scheduling.device import DeviceStats
 from serving.scheduling.health import Observed, State, next_state
@@ -55,8 +57,8 @@ class Seen:
     sessions: Mapping[Key, tuple[int, int, int]]
     """By model and SLO: items that were asked for, served, late."""
     networks: Mapping[str, NetworkUse]
-    busy_s: float
-    """Time inside networks of this process, but for background work."""
+    device: DeviceStats
+    processor_s: float
 
 
 class LoadReport:
@@ -69,10 +71,12 @@ class LoadReport:
         sessions: SessionMeter,
         profiles: Callable[[Mapping[str, NetworkUse]], Sequence[TimedModel]],
         now_s: float,
+        processor_s: Callable[[], float] = time.process_time,
     ) -> None:
-        """``profiles`` looks up the times of models on this device."""
+        """``profiles`` looks up the times of models on this device; ``processor_s``: that the process has used."""
         self.facts = facts
         self._meter, self._sessions, self._profiles = meter, sessions, profiles
+        self._processor_s = processor_s
         self.stats: Callable[[], DeviceStats] = DeviceStats
         """The counters of the process's device, once there is one."""
         self._last = self._seen(now_s)
@@ -104,7 +108,7 @@ class LoadReport:
             device=facts.device,
             memory_bytes=facts.memory_bytes,
             memory_free_bytes=max(0, facts.memory_bytes - self._meter.loaded_bytes),
-            busy=bounds.share((seen.busy_s - before.busy_s) / passed_s),
+            busy=bounds.share(busy_s(before, seen, usable_cores()) / passed_s),
             lag=self._meter.lag,
             epoch=self.epoch,
             leaving=self.leaving,
@@ -177,8 +181,18 @@ class LoadReport:
 
     def _seen(self, now_s: float) -> Seen:
         sessions = {key: (each.asked, each.served, each.late) for key, each in self._sessions.sessions.items()}
-        stats = self.stats()
-        return Seen(now_s, sessions, self._meter.networks(), stats.busy_s - stats.background_s)
+        return Seen(now_s, sessions, self._meter.networks(), self.stats(), self._processor_s())
+
+
+def busy_s(before: Seen, now: Seen, cores: int) -> float:
+    """Seconds that went to what frames wait for: of the device, or of all processors where these are more.
+
+    Decoding and tracking take processors alone, and so do networks on other machines. Networks in the background are
+    taken to use all processors.
+    """
+    background_s = now.device.background_s - before.device.background_s
+    device_s = now.device.busy_s - before.device.busy_s - background_s
+    return max(device_s, (now.processor_s - before.processor_s) / cores - background_s)
 
 
 def process_name() -> str:

@@ -11,6 +11,7 @@ from pipelines.measure.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUs
 from pipelines.schedule.backend_side import ModelsHere, times
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.common.threads import usable_cores
 from serving.errors import ModelError
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.device import DeviceStats
@@ -27,7 +28,10 @@ class Process:
     def __init__(self, *profiles: TimedModel) -> None:
         self.meter, self.sessions = ProcessMeter(), SessionMeter()
         facts = ProcessFacts("gpu-1/7f", "backend", "gpu-1", device="a10g", memory_bytes=1000)
-        self.report = LoadReport(facts, self.meter, self.sessions, lambda uses: profiles, 0.0)
+        self.processor_s = 0.0
+        self.report = LoadReport(
+            facts, self.meter, self.sessions, lambda uses: profiles, 0.0, processor_s=lambda: self.processor_s
+        )
 
     def ask(self, count: int, now_s: float, took_s: float = 0.1, model: str = "cars") -> None:
         for _ in range(count):
@@ -59,6 +63,20 @@ def test_what_has_happened_since_the_last_time_is_told() -> None:
     assert session.latency_ratio == pytest.approx(0.36 / (10 * (0.01 + 0.03 * 3 / 7) + 0.04), rel=1e-3)
     assert (session.state, load.profiles) == ("active", [])
     assert process.next(11.0).sessions[0].asked == 0.0
+
+
+def test_a_process_is_busy_with_what_frames_wait_for_on_its_device_or_its_processors() -> None:
+    process, cores = Process(), usable_cores()
+    busy: list[float] = []
+    for now_s, device, processor_s in (
+        (10.0, DeviceStats(busy_s=6.0, background_s=2.0), 0.0),
+        (20.0, DeviceStats(busy_s=6.0, background_s=2.0), 7.0 * cores),  # it decodes, and asks other machines
+        (30.0, DeviceStats(busy_s=15.0, background_s=11.0), 16.5 * cores),  # a job runs
+    ):
+        process.processor_s = processor_s
+        process.report.stats = lambda device=device: device  # type: ignore[misc]
+        busy.append(process.next(now_s).busy)
+    assert busy == pytest.approx([0.4, 0.7, 0.05])
 
 
 def test_what_queries_of_several_priorities_ask_for_are_sessions_of_their_own() -> None:
