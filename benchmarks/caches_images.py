@@ -156,6 +156,7 @@ def _made(way: Way, made: Opened) -> Row:
     return {
         "caches": " ".join(cache.predictor.name for cache in explored),
         "selectors": sum(cache.selector is not None for cache in explored),
+        "caches_mb": round(sum(cache.memory_bytes for cache in explored) / 1e6, 3),
         "composition_runs": made.plans.get(way[1], ""),
     }
 
