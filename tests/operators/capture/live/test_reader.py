@@ -90,10 +90,8 @@ def motion_jpeg(frames: int) -> Respond:
 def test_the_first_connect_is_retried_too() -> None:
     with Recorder(spec(f"rtsp://127.0.0.1:{free_port()}/x")) as recorder:
         recorder.until(lambda: len(recorder.statuses) >= 3)
-        stopped_s = time.monotonic()
         recorder.capture.stop()
         recorder.join()
-    assert time.monotonic() - stopped_s < 5
     assert recorder.states[:3] == [("starting", None), ("reconnecting", "refused"), ("reconnecting", "refused")]
     assert [status.restarts for status in recorder.statuses[:3]] == [0, 1, 2]
     assert "next attempt in" in (recorder.statuses[1].message or "")
@@ -107,12 +105,10 @@ def test_a_server_that_never_answers(silent_port: int) -> None:
 
 
 def test_stop_interrupts_a_source_that_hangs(silent_port: int) -> None:
-    with Recorder(spec(f"rtsp://127.0.0.1:{silent_port}/x", connect_timeout_s=60)) as recorder:
+    with Recorder(spec(f"rtsp://127.0.0.1:{silent_port}/x", connect_timeout_s=600)) as recorder:
         time.sleep(0.3)
-        stopped_s = time.monotonic()
         recorder.capture.stop()
         recorder.join()
-    assert time.monotonic() - stopped_s < 5
     assert recorder.states == [("starting", None), ("ended", None)]
 
 
@@ -208,12 +204,14 @@ def test_a_device_in_trouble_is_replaced_by_software_for_good(
     said: str,
 ) -> None:
     monkeypatch.setattr(protocol, "ChildProcess", lambda _, name, **how: ChildProcess(troubled_device.__name__, name))
-    monkeypatch.setattr(reader, "_START_S", 6.0)
+    monkeypatch.setattr(reader, "_START_S", 6.0 if trouble == "never starts" else 120.0)
     monkeypatch.setenv(troubled_device.TROUBLE, trouble)
     address = http_server(motion_jpeg(frames=40))
     with (
         caplog.at_level("WARNING"),
-        Recorder(spec(f"http://{address}/stream", hwaccel="cuda", stall_timeout_s=2)) as recorder,
+        Recorder(
+            spec(f"http://{address}/stream", hwaccel="cuda", stall_timeout_s=2 if trouble == "hangs" else 60)
+        ) as recorder,
     ):
         recorder.until(lambda: recorder.states.count(("running", None)) >= 2 + (trouble == "fails"))
     assert caplog.messages == [f"stream gate: decoded in software, although cuda is wanted: {said}"]
@@ -251,9 +249,9 @@ def test_stopping_is_not_held_against_the_device(
 
 def test_a_slow_consumer_gets_the_newest_and_the_headers_of_the_rest(http_server: Callable[[Respond], str]) -> None:
     address = http_server(motion_jpeg(frames=1000))
-    with Recorder(spec(f"http://{address}/stream", limit=30), emit=lambda frame: time.sleep(0.2)) as recorder:
+    with Recorder(spec(f"http://{address}/stream", limit=60), emit=lambda frame: time.sleep(1)) as recorder:
         recorder.join()
-    assert recorder.seqs == list(range(30))
+    assert recorder.seqs == list(range(60))
     assert len(recorder.dropped) > 10
     assert recorder.states[-1] == ("ended", None)
 

@@ -52,7 +52,7 @@ async def running(sink: MqttSink) -> AsyncIterator[None]:
 
 async def delivered(sink: MqttSink, note: Notification, picture: EventPicture | None = None) -> None:
     """Try until it is."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             try:
                 return await sink.deliver(note, picture)
@@ -62,7 +62,7 @@ async def delivered(sink: MqttSink, note: Notification, picture: EventPicture | 
 
 async def away(sink: MqttSink) -> None:
     """Deliver until it is noticed that nobody is there."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             try:
                 await sink.deliver(event_note(), None)
@@ -71,7 +71,7 @@ async def away(sink: MqttSink) -> None:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110  another thread makes it true
             await asyncio.sleep(0.05)
 

@@ -38,7 +38,7 @@ async def open_page(page: Page) -> AsyncIterator[tuple[ClientSession, str]]:
 
 async def events(client: ClientSession, url: str, count: int) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
-    async with asyncio.timeout(10), client.get(url) as answer:
+    async with asyncio.timeout(120), client.get(url) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
         kind = ""
         async for line in answer.content:

@@ -43,7 +43,7 @@ class Studio:
 
 
 async def shown(viewer: Viewer) -> list[dict[str, object]]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         lines = (await viewer.next()).decode().split("\n")
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 

@@ -36,7 +36,7 @@ async def test_a_chunk_that_comes_while_others_are_acknowledged_is_heard_of(monk
             one._news.set()
 
     monkeypatch.setattr(one, "_acknowledge", acknowledge)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         assert (await one.next(None)).job == "night"
 
 
@@ -72,7 +72,7 @@ async def test_an_error_that_nobody_foresaw_makes_jobs_wait_and_live_frames_go_o
     monkeypatch.setattr(one, "_read", read)
     monkeypatch.setattr(async_clients, "BROKER_BACKOFF", Backoff(0.001, 0.1))
     task = asyncio.create_task(one.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         while tries < 3:  # noqa: ASYNC110 - the taker does not tell
             await asyncio.sleep(0.01)
     task.cancel()

@@ -208,7 +208,7 @@ async def test_a_job_waits_while_live_frames_are_late_and_then_for_the_load() ->
         assert (worker.load.share, worker.load.busy, waits.done()) == (pytest.approx(0.6), True, False)
         worker.live = 0.1
         worker.pass_s(3)
-        await asyncio.wait_for(waits, 10)
+        await asyncio.wait_for(waits, 120)
         worker.late += 1
         worker.pass_s(0.1)
         stop.set()

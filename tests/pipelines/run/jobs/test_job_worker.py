@@ -56,7 +56,7 @@ async def worked(taker: OneChunk, results: Path, until: Any) -> None:
     places = JobPlaces(taker.archive, results, Catalogue([SHIPPED]))
     networks: Any = SimpleNamespace(stats=DeviceStats)
     task = asyncio.create_task(JobWorker(places, taker, networks, lambda: 0).run())  # type: ignore[arg-type]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not until():  # noqa: ASYNC110 - the worker does not tell
             await asyncio.sleep(0.01)
     task.cancel()
@@ -84,7 +84,7 @@ async def test_live_frames_do_not_wait_for_an_archive_that_does_not_answer(
     answers = threading.Event()
 
     def inside(folder: Path, source: str) -> Path:
-        assert answers.wait(10)
+        assert answers.wait(120)
         raise SourceError("it does not answer", "timeout")
 
     monkeypatch.setattr(job_worker, "inside", inside)

@@ -28,7 +28,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers are asked often whether they are ready."""
     monkeypatch.setattr(server_channel, "PROBE_EVERY_S", 0.1)
-    monkeypatch.setattr(server_channel, "PROBE_WITHIN_S", 0.5)
+    monkeypatch.setattr(server_channel, "PROBE_WITHIN_S", 1.5)
 
 
 @pytest.fixture

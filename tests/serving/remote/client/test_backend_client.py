@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pytest
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BackendDown, ModelError, TooLate
 from serving.remote import router
+from serving.remote.breaker import BREAKER
 from serving.remote.client import calls
-from serving.remote.client.backend_client import BackendClient
+from serving.remote.client.backend_client import BackendClient, ClientTools
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import values
 from serving.remote.protocol.wire_card import INPUT
 from serving.scheduling.requests import BACKGROUND, Urgency
+from tests.fake_clock import FakeClock
 from tests.models import mean_model
 from tests.serving.remote.client.conftest import Connected
 from tests.serving.remote.v2_server import LIMITS, V2Server, means_of_others, means_of_ours, serving
@@ -40,14 +43,14 @@ async def test_pictures_travel_as_bytes_to_a_backend_of_ours(catalogue: Catalogu
         await client.load("means")
         assert client.card("means").input.dtype == "uint8"
         assert client.identity("means") == catalogue.find("means").card.identity
-        urgency = Urgency(time.monotonic() + 5, downstream_s=0.25)
+        urgency = Urgency(time.monotonic() + 500, downstream_s=0.25)
         (answer,) = await client.infer("means", PICTURES, urgency)
         assert np.array_equal(answer, MEANS)
         asked = server.asked[-1]
         assert [each.name for each in asked.inputs] == [INPUT]
         assert [each.name for each in asked.outputs] == ["means"]
         said = values(asked.parameters, LIMITS)
-        assert 4000 < float(said["deadline_ms"]) < 5000
+        assert 400_000 < float(said["deadline_ms"]) < 500_000
         assert said["downstream_ms"] == 250
         assert [each.queue for each in client._servers.askable()] == [7]
 
@@ -81,7 +84,7 @@ class SlowToDescribe(V2Server):
 async def test_requests_wait_no_longer_than_calls_for_a_server_to_say_what_it_has(connected: Connected) -> None:
     server = SlowToDescribe({"means": means_of_others()})
     batch = np.moveaxis(PICTURES.astype(np.float32), -1, 1)
-    async with serving(server), connected(server, timeout_s=0.2) as client:
+    async with serving(server), connected(server, timeout_s=3.0) as client:
         asked = [client.infer("means", batch, SOON) for _ in range(5)]
         for error in await asyncio.gather(*asked, return_exceptions=True):
             assert isinstance(error, BackendDown)
@@ -320,12 +323,19 @@ async def test_another_server_answers_where_one_hangs(catalogue: Catalogue, conn
         one.answering.set()
 
 
+class WakingClock(FakeClock):
+    """Whoever sleeps wakes at once, and no time has passed."""
+
+    def call_at(self, at_s: float, callback: Callable[[], None]) -> Any:
+        return asyncio.get_running_loop().call_soon(callback)
+
+
 async def test_a_server_that_fails_is_left_alone(
     catalogue: Catalogue, connected: Connected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "ATTEMPTS", 1)
-    server = ours(catalogue)
-    async with serving(server), connected(server) as client:
+    server, clock = ours(catalogue), WakingClock()
+    async with serving(server), connected(server, tools=ClientTools(clock)) as client:
         await client.load("means")
         server.fails = grpc.StatusCode.INTERNAL
         for _ in range(3):
@@ -335,13 +345,14 @@ async def test_a_server_that_fails_is_left_alone(
         with pytest.raises(BackendDown, match="has failed several times running and is left alone"):
             await client.infer("means", PICTURES, SOON)
         assert len(server.asked) == before
-        await until(lambda: client.may_answer)
+        clock.advance(BREAKER.returns.max_s)
         with pytest.raises(BackendDown, match="told to"):
             await client.infer("means", PICTURES, SOON)
         with pytest.raises(BackendDown, match="left alone"):  # the call that tried has failed
             await client.infer("means", PICTURES, SOON)
         server.fails = None
-        await until(lambda: client.may_answer)
+        assert not client.may_answer
+        clock.advance(BREAKER.returns.max_s)
         (answer,) = await client.infer("means", PICTURES, SOON)
         assert np.array_equal(answer, MEANS)
 
@@ -392,9 +403,10 @@ async def test_late_answers_are_used_unless_the_stream_drops(catalogue: Catalogu
         (answer,) = await client.infer("means", PICTURES, Urgency(at + 0.05))
         assert np.array_equal(answer, MEANS)
         assert 20 < (server.limits[-1] or 0) < 31
+        server.delay_s = 60.0
         with pytest.raises(TooLate, match="backend gpu"):
-            await client.infer("means", PICTURES, Urgency(time.monotonic() + 0.05, droppable=True))
-        assert (server.limits[-1] or 9) < 1
+            await client.infer("means", PICTURES, Urgency(time.monotonic() + 3, droppable=True))
+        assert (server.limits[-1] or 9) < 4
         before = len(server.asked)
         with pytest.raises(TooLate):
             await client.infer("means", PICTURES, Urgency(time.monotonic() - 1, droppable=True))
@@ -406,7 +418,7 @@ async def test_calls_take_no_longer_than_they_may(catalogue: Catalogue, connecte
     server = ours(catalogue)
     async with serving(server), connected(server, timeout_s=0.05) as client:
         await client.load("means")
-        server.delay_s = 10.0
+        server.delay_s = 60.0
         with pytest.raises(BackendDown, match="has not answered in time"):
             await client.infer("means", PICTURES, SOON)
 
@@ -422,11 +434,11 @@ async def test_calls_in_flight_are_bounded(catalogue: Catalogue, connected: Conn
             most = max(most, channel.waiting)
             await asyncio.sleep(0.001)
         assert most == 4
-        server.delay_s = 0.5
+        server.delay_s = 3.0
         tasks = [asyncio.create_task(client.infer("means", PICTURES, SOON)) for _ in range(4)]
-        await asyncio.sleep(0.05)
+        await until(lambda: channel.waiting == 4)
         with pytest.raises(TooLate, match="no room for a call in time"):
-            await client.infer("means", PICTURES, Urgency(time.monotonic() + 0.05, droppable=True))
+            await client.infer("means", PICTURES, Urgency(time.monotonic() + 0.5, droppable=True))
         await asyncio.gather(*tasks)
 
 

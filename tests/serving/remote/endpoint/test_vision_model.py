@@ -162,10 +162,10 @@ async def test_an_answer_that_comes_after_the_frame_is_used(server: Vision) -> N
 
 async def test_a_silent_server_is_given_up_and_then_left_alone(server: Vision) -> None:
     go = threading.Event()
-    server.answer = lambda asked: Said("car") if go.wait(20) else Said("")
+    server.answer = lambda asked: Said("car") if go.wait(60) else Said("")
     clock = Hasty()
-    async with model(server, clock, calls=CallTerms(timeout_s=0.1, attempts=RESTS.failures)) as found:
-        with pytest.raises(Unavailable, match=r"no answer within 0\.1 s"):
+    async with model(server, clock, calls=CallTerms(timeout_s=1.5, attempts=RESTS.failures)) as found:
+        with pytest.raises(Unavailable, match=r"no answer within 1\.5 s"):
             await found.infer(pictures(), NOW)
         assert len(server.asked) == RESTS.failures
         with pytest.raises(Unavailable, match="left alone"):
@@ -193,7 +193,7 @@ async def test_a_server_that_asks_for_a_long_rest_gets_it(server: Vision) -> Non
     async with model(server, clock) as found:
         with pytest.raises(Unavailable, match="answers 429"):
             await found.infer(pictures(), NOW)
-        with pytest.raises(Unavailable, match=r"left alone for (60|59) s"):
+        with pytest.raises(Unavailable, match=r"left alone for (60|[45]\d) s"):
             await found.infer(pictures(), NOW)
         assert len(server.asked) == 1
 
@@ -312,7 +312,8 @@ async def test_a_batch_of_another_form_is_refused(server: Vision) -> None:
 )
 async def test_hostile_answers_are_bounded(server: Vision, said: Said, why: str) -> None:
     server.answer = lambda asked: said
-    async with model(server, calls=CallTerms(timeout_s=0.3, attempts=1)) as found:
+    within_s = 0.3 if "no answer within" in why else 30.0
+    async with model(server, calls=CallTerms(timeout_s=within_s, attempts=1)) as found:
         with pytest.raises(Unavailable, match=why) as caught:
             await found.infer(pictures(), NOW)
     assert len(str(caught.value)) < 400

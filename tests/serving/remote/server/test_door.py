@@ -127,7 +127,7 @@ async def test_a_connection_that_asks_for_nothing_does_not_keep_its_place(
     async with served(mean_model(tmp_path / "models"), tmp_path / "cache", ServerLimits(connections=1)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(said)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await reader.read()  # to its end
         writer.close()
         assert (await SERVER_READY.on(server.channel)(READY, wait_for_ready=True)).ready
