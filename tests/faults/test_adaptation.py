@@ -76,7 +76,7 @@ class Place:
     def send(self, kind: str, key: bytes | None, value: bytes | None, *headers: tuple[str, bytes]) -> None:
         producer = KafkaProducer(bootstrap_servers=self.bootstrap, max_request_size=4 << 20)
         try:
-            producer.send(f"{self.prefix}{kind}.v1", value, key, headers=list(headers)).get(20)
+            producer.send(f"{self.prefix}{kind}.v1", value, key, headers=list(headers)).get(180)
         finally:
             producer.close()
 

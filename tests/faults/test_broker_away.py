@@ -17,7 +17,7 @@ from tests.real.kafka import KafkaBroker, require_jars
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
-STREET = "synthetic:street?seed=1&duration_s=12"
+STREET = "synthetic:street?seed=1"
 FULL, OVERRUN = "capture_buffer_full", "capture_overrun"
 
 
@@ -77,6 +77,7 @@ def test_nothing_is_lost_while_the_buffer_lasts(
         wait_for(process, "frames wait in a buffer")
         broker.start()
         wait_for(process, "the broker answers again; frames without image so far: 0")
+        process.terminate()
         end(process)
     (frames,) = read_frames(broker.bootstrap, topic).values()
     assert unbroken(frames.seqs)
@@ -93,6 +94,7 @@ def test_beyond_the_buffer_images_go_and_the_sequence_stays(
         wait_for(process, "the oldest lose their images")
         broker.start()
         wait_for(process, "the broker answers again")
+        process.terminate()
         assert "went without image (capture_buffer_full)" in end(process)
     (frames,) = read_frames(broker.bootstrap, topic).values()
     assert unbroken(frames.seqs)
@@ -105,7 +107,7 @@ def test_a_file_waits_instead_of_losing_images(
 ) -> None:
     with capture(broker, tmp_path, topic_prefix, "--buffer-mb", "1", "--loop", "--limit", "400") as process:
         wait_for(process, "running")
-        broker.stop()
+        broker.kill()
         wait_for(process, "frames wait in a buffer")
         broker.start()
         end(process)

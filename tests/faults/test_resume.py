@@ -34,7 +34,7 @@ def worker_process(
         yield process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
 
 
 async def test_after_a_kill_every_frame_has_one_result(
@@ -43,10 +43,10 @@ async def test_after_a_kill_every_frame_has_one_result(
     wire = Wire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(8)]
     await wire.send(frame_message(stream, seq) for seq in range(100) for stream in streams)
-    with worker_process(kafka_broker.bootstrap, topic_prefix, 0.05) as process:
+    with worker_process(kafka_broker.bootstrap, topic_prefix, 0.2) as process:
         await results_of(wire, 150)
         process.kill()
-        process.wait(10)
+        process.wait(60)
         before = len(await wire.all_of(wire.topics.results))
     assert before < 800, "killed in mid-stream"
     async with working(wire, CountingAnalyser(wire.query)):

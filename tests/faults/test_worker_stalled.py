@@ -23,6 +23,8 @@ from tests.real.topic import Topics
 pytestmark = pytest.mark.kafka
 
 ENDS_AFTER_S = 4
+WOULD_END_AFTER_S = 20
+"""For a worker that is well and may be slow."""
 HANGS = """
 import asyncio, threading, time
 from operators.track.operator import Track
@@ -112,11 +114,11 @@ def test_a_worker_that_was_frozen_for_longer_goes_on(site: Site, clip: Path) -> 
     query = site.query(clip)
     with (
         site.capture(query) as capture,
-        site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=ENDS_AFTER_S) as worker,
+        site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=WOULD_END_AFTER_S) as worker,
     ):
         site.wait_for_results(capture, worker)
         worker.process.send_signal(signal.SIGSTOP)
-        time.sleep(3 * ENDS_AFTER_S)
+        time.sleep(1.3 * WOULD_END_AFTER_S)
         worker.process.send_signal(signal.SIGCONT)
         site.wait_for_the_present(capture, worker)
         site.finish(capture, worker)
@@ -126,11 +128,11 @@ def test_a_worker_that_was_frozen_for_longer_goes_on(site: Site, clip: Path) -> 
 def test_a_worker_without_work_does_not_end(site: Site, clip: Path) -> None:
     query = site.query(clip)
     site.create_topics(query)
-    with site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=ENDS_AFTER_S) as worker:
+    with site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=WOULD_END_AFTER_S) as worker:
         with site.capture(query, 30) as capture:
             assert capture.wait() == 0, capture.errors
         until(lambda: site.topics.count("results") == 30, "results of all frames", worker)
-        time.sleep(3 * ENDS_AFTER_S)
+        time.sleep(1.3 * WOULD_END_AFTER_S)
         with site.capture(query, 30) as capture:
             assert capture.wait() == 0, capture.errors
         until(lambda: site.topics.count("results") == 60, "results of all frames", worker)
@@ -141,12 +143,12 @@ def test_the_time_without_a_broker_does_not_count(own_site: Site, own_kafka_brok
     query = own_site.query(clip)
     with (
         own_site.capture(query) as capture,
-        own_site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=3 * ENDS_AFTER_S) as worker,
+        own_site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=WOULD_END_AFTER_S) as worker,
     ):
         with own_site.topics:  # closed in time: kafka-python leaks a socket for each attempt to reach an absent broker
             own_site.wait_for_results(capture, worker)
         own_kafka_broker.kill()
-        time.sleep(6 * ENDS_AFTER_S)
+        time.sleep(1.3 * WOULD_END_AFTER_S)
         own_kafka_broker.start()
         own_site.wait_for_the_present(capture, worker)
         own_site.finish(capture, worker)

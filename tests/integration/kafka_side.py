@@ -43,7 +43,7 @@ def send(bootstrap: str, topic: str, messages: list[tuple[bytes, bytes]], stamp_
     producer = KafkaProducer(bootstrap_servers=bootstrap)
     try:
         for key, value in messages:
-            producer.send(topic, value=value, key=key, timestamp_ms=stamp_ms).get(20)
+            producer.send(topic, value=value, key=key, timestamp_ms=stamp_ms).get(180)
     finally:
         producer.close()
 

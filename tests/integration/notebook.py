@@ -41,7 +41,7 @@ class Notebook(CountingAnalyser):
         self.at_first.pop(stream, None)
 
 
-async def until(happened: Callable[[], bool], timeout_s: float = 30) -> None:
+async def until(happened: Callable[[], bool], timeout_s: float = 180) -> None:
     """Wait for it."""
     async with asyncio.timeout(timeout_s):
         while not happened():  # noqa: ASYNC110 - what happens is no event

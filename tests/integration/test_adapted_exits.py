@@ -77,7 +77,7 @@ async def working(wire: Wire) -> AsyncIterator[None]:
             yield
         finally:
             stop.set()
-            await asyncio.wait_for(worker, 40)
+            await asyncio.wait_for(worker, 120)
 
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("every_photo_is_an_object", "exits_pay_at_once")]

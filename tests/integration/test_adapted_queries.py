@@ -64,7 +64,7 @@ async def working(wire: Wire, paths: list[Path]) -> AsyncIterator[None]:
             yield
         finally:
             stop.set()
-            await asyncio.wait_for(worker, 40)
+            await asyncio.wait_for(worker, 120)
 
 
 async def results(wire: Wire) -> list[Result]:

@@ -68,7 +68,7 @@ async def test_triton_s_client_is_answered_over_grpc_http_and_shared_memory(
     sent, answers = await local(tmp_path / "models", data_dir)
     np.savez(tmp_path / "pictures.npz", **sent)
     arguments = [backend.grpc, backend.http, CLASSIFIER, DETECTOR, str(tmp_path / "pictures.npz")]
-    said = subprocess.run([python, ASK, *arguments], capture_output=True, text=True, timeout=120, check=False)  # noqa: ASYNC221
+    said = subprocess.run([python, ASK, *arguments], capture_output=True, text=True, timeout=300, check=False)  # noqa: ASYNC221
     assert said.returncode == 0, said.stderr
     found = json.loads(said.stdout)
     for way in ("grpc", "http"):
@@ -161,7 +161,7 @@ def test_a_network_that_does_not_return_is_out_of_service_and_others_are_answere
     looping_model(tmp_path / "models")
     mean_model(tmp_path / "models", "another")
     options = ("--models", tmp_path / "models", "--load", "endless", "--load", "another")
-    with backend_process(tmp_path, *options, SLUICE_MODEL_TIMEOUT=1) as backend:
+    with backend_process(tmp_path, *options, SLUICE_MODEL_TIMEOUT=5) as backend:
         with grpc.insecure_channel(backend.grpc) as channel:
             bright = asking("endless", np.full((1, 4, 4, 3), 255, np.uint8))
             for _ in range(2):

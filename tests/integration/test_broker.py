@@ -27,7 +27,7 @@ def test_keeps_its_data_and_address_over_a_kill(own_kafka_broker: KafkaBroker) -
     admin.create_topics({"kept": {"num_partitions": 1, "replication_factor": 1}})
     admin.close()
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
-    producer.send("kept", b"before").get(10)
+    producer.send("kept", b"before").get(180)
     producer.close()
     address = broker.bootstrap
 
@@ -36,7 +36,7 @@ def test_keeps_its_data_and_address_over_a_kill(own_kafka_broker: KafkaBroker) -
 
     assert broker.bootstrap == address
     consumer = KafkaConsumer(
-        "kept", bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=10_000
+        "kept", bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=120_000
     )
     assert next(consumer).value == b"before"
     consumer.close()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import cv2
@@ -12,6 +11,7 @@ import pytest
 from tests.integration.kafka_side import create_topic, read_all, read_frames, write_query
 from tests.real.command import running_sluice, sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
+from tests.real.process import until
 
 pytestmark = pytest.mark.kafka
 
@@ -97,8 +97,7 @@ def test_an_interrupt_flushes_and_ends_with_status_0(
         assert process.stderr is not None
         while "running" not in process.stderr.readline():
             assert process.poll() is None
-        time.sleep(1.0)
-        assert sluice("health", alive).returncode == 0
+        until(lambda: sluice("health", alive).returncode == 0, "a healthy capture")
         process.send_signal(number)
         _, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors

@@ -43,7 +43,7 @@ async def analysing(wire: Wire) -> AsyncIterator[None]:
         assert not task.done(), "the worker ended"
     finally:
         stop.set()
-        await asyncio.wait_for(task, 40)
+        await asyncio.wait_for(task, 120)
 
 
 async def test_a_bad_message_costs_itself_alone(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:

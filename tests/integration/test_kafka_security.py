@@ -110,7 +110,7 @@ CLOSES = "it closes the connection: it may still be starting; else name a port t
 async def test_what_is_wrong_is_told_apart(
     secured_broker: SecuredBroker, listener: str, changes: dict[str, str], told: str
 ) -> None:
-    found = await knock(settings(secured_broker, listener, changes))
+    found = await knock(settings(secured_broker, listener, changes), timeout_s=60)
     assert found is not None
     assert found.final
     assert told in found.text
@@ -131,7 +131,7 @@ async def test_a_listener_of_another_protocol_closes_and_the_line_names_the_sett
     secured_broker: SecuredBroker, listener: str, changes: dict[str, str]
 ) -> None:
     wrong = settings(secured_broker, listener, changes)
-    found = await knock(wrong)
+    found = await knock(wrong, timeout_s=60)
     assert found is not None
     assert not found.final
     assert f"{CLOSES} {wrong.security_protocol}, or set SLUICE_KAFKA_SECURITY_PROTOCOL to what" in found.text
@@ -165,7 +165,7 @@ async def test_a_server_that_closes_every_connection_may_still_be_starting(secur
         address = f"127.0.0.1:{server.getsockname()[1]}"
         for protocol in ("SASL_SSL", "SASL_PLAINTEXT"):
             env = secured_broker.environment(SECURITY_PROTOCOL=protocol, CAFILE="")
-            found = await knock(broker_settings(address, env))
+            found = await knock(broker_settings(address, env), timeout_s=60)
             assert found is not None
             assert not found.final
             assert CLOSES in found.text
@@ -188,8 +188,8 @@ async def test_one_server_that_lets_us_in_is_enough_and_a_refusal_outweighs_an_a
 ) -> None:
     nobody = f"127.0.0.1:{free_port()}"
     right, wrong = (settings(secured_broker, "sasl_ssl", more) for more in ({}, {"PASSWORD": "gue55ed"}))
-    assert await knock(replace(right, servers=(nobody, *right.servers))) is None
-    found = await knock(replace(wrong, servers=(nobody, *wrong.servers)))
+    assert await knock(replace(right, servers=(nobody, *right.servers)), timeout_s=60) is None
+    found = await knock(replace(wrong, servers=(nobody, *wrong.servers)), timeout_s=60)
     assert found is not None
     assert found.final
 

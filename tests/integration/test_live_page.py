@@ -239,7 +239,7 @@ def send(bootstrap: str, topic: str, messages: Sequence[tuple[bytes, list[tuple[
 
     producer = KafkaProducer(bootstrap_servers=bootstrap)
     for value, headers in messages:
-        producer.send(topic, value=value, headers=headers, key=b"k").get(20)
+        producer.send(topic, value=value, headers=headers, key=b"k").get(180)
     producer.close()
 
 

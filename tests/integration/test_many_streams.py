@@ -37,7 +37,8 @@ async def test_every_frame_is_answered_and_most_streams_are_forgotten(
         assert len(analyser.forgotten) == NAMES - BOUND
     finally:
         stop.set()
-        await asyncio.wait_for(task, 40)
+        await asyncio.wait_for(task, 120)
     answered = Counter(from_json(message.value, Result).stream for message in results)
     assert answered == {f"camera-{number}": 1 for number in range(NAMES)}
-    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["more than 150 streams send frames"]
+    said = [line.partition(":")[0] for line in caplog.messages if "streams" in line]
+    assert said == ["more than 150 streams send frames"]

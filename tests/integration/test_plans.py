@@ -63,7 +63,7 @@ async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
             await all_audits(wire, 12)
         finally:
             stop.set()
-            await asyncio.wait_for(worker, 40)
+            await asyncio.wait_for(worker, 120)
 
     results = [from_json(message.value, Result) for message in await wire.all_of(wire.topics.results)]
     answers = [found.attributes[0] for result in results for found in result.objects]

@@ -55,7 +55,7 @@ async def test_exits_of_a_process_answer_for_what_dominates(
             await camera.show(4)
         finally:
             stop.set()
-            await asyncio.wait_for(worker, 40)
+            await asyncio.wait_for(worker, 120)
     assert {answer.label for answer in answers} <= {"bicycle", "car", "motorcycle", "other", "unknown"}
     last = [from_json(each.value, StreamPlan) for each in await wire.all_of(wire.topics.events)][-1]
     (told,) = [node for node in last.nodes if node.kind == "specialised"]

@@ -94,7 +94,7 @@ async def test_after_a_kill_what_was_published_last_is_known(
                 kept = [message.value for message in await wire.all_of(topic)]
                 published = sum(b'"frames":5' in value.replace(b" ", b"") for value in kept)
         process.kill()
-        process.wait(10)
+        process.wait(60)
     await wire.send(frames(PER_STREAM, 1))
     second = Notebook(wire.query)
     async with working(wire, second, state=second.state(topic)):

@@ -57,9 +57,9 @@ def test_persons_and_cars_reach_kcat(
             killer = threading.Timer(WAIT_S, reader.kill)
             killer.start()
             assert reader.stdout is not None
-            seen: Counter[str] = Counter()
-            while not {"person", "car"} <= set(seen) and (line := reader.stdout.readline()):
-                seen += detected([json.loads(line)])
+            seen: list[dict[str, Any]] = []
+            while not enough(seen) and (line := reader.stdout.readline()):
+                seen.append(json.loads(line))
             killer.cancel()
             reader.kill()
         assert capture.terminate() == 0, capture.errors
@@ -72,9 +72,8 @@ def test_persons_and_cars_reach_kcat(
     assert {result["outcome"] for result in results} <= {"analysed", "dropped"}
     labels = detected(results)
     assert {"person", "car"} <= set(labels) <= {"person", "bicycle", "motorcycle", "car", "bus", "truck"}, labels
-    objects = [thing for result in results for thing in result["objects"]]
-    assert any(thing["track_id"] is not None for thing in objects)
-    typed = [attribute for thing in objects for attribute in thing["attributes"]]
+    assert tracked(results)
+    typed = attributes(results)
     assert {attribute["name"] for attribute in typed} == {"vehicle_type"}
     assert {attribute["model"]["name"] for attribute in typed} == {"vehicle-type"}
 
@@ -82,6 +81,19 @@ def test_persons_and_cars_reach_kcat(
 def kcat(bootstrap: str, topic: str, *more: str) -> list[str]:
     """Reads a topic from its beginning; one line for each message."""
     return ["kcat", "-b", bootstrap, "-t", topic, "-C", "-q", "-u", "-o", "beginning", *more]
+
+
+def enough(results: list[dict[str, Any]]) -> bool:
+    """Whether they have each of what is looked for."""
+    return {"person", "car"} <= set(detected(results)) and tracked(results) and bool(attributes(results))
+
+
+def tracked(results: list[dict[str, Any]]) -> bool:
+    return any(thing["track_id"] is not None for result in results for thing in result["objects"])
+
+
+def attributes(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [attribute for result in results for thing in result["objects"] for attribute in thing["attributes"]]
 
 
 def detected(results: list[dict[str, Any]]) -> Counter[str]:

@@ -54,7 +54,7 @@ def test_json_is_each_result_as_it_is_up_to_the_limit(results: tuple[str, ...]) 
 
 
 def test_what_is_no_result_is_skipped_with_a_line(results: tuple[str, ...]) -> None:
-    done = sluice(*results, "--json", "--from-beginning", "--timeout", 6)
+    done = sluice(*results, "--json", "--from-beginning", "--timeout", 20)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 4
     assert "has a message that is no result, skipped: partition" in done.stderr
@@ -110,7 +110,7 @@ def test_an_interrupt_ends_it_with_status_0(results: tuple[str, ...], number: si
 
 
 def test_a_topic_that_is_not_there_is_waited_for_then_told(kafka_broker: Broker, topic_prefix: str) -> None:
-    done = sluice("watch", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix, "--timeout", 2)
+    done = sluice("watch", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix, "--timeout", 20)
     assert done.returncode == 1
     assert f"there is no topic {topic_prefix}results.v1: `sluice topics create`" in done.stderr.splitlines()[-1]
 

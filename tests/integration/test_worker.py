@@ -142,11 +142,12 @@ async def test_events_follow_from_results(wire: Wire) -> None:
 
 async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> None:
     await wire.send(frame_message("camera", seq) for seq in range(300))
-    analyser = CountingAnalyser(wire.query, work_s=0.02)
+    analyser = CountingAnalyser(wire.query, work_s=0.2)
     async with working(wire, analyser):
         await results_of(wire, 40)
     half = len(analyser.seen)
     assert 40 <= half < 300
+    analyser.work_s = 0
     async with working(wire, analyser):
         results = await results_of(wire, 300)
 
