@@ -16,6 +16,7 @@ import av
 import cv2
 
 from operators.annotate.drawing import draw
+from operators.annotate.target import VIDEO_SUFFIXES, of_streams
 from operators.frames.frame import Frame
 from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
@@ -23,7 +24,6 @@ from operators.zones.layout import NOTHING, Layout
 from serving.common.tensors import Image
 from serving.errors import BadInput, SluiceError
 
-VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov")
 QUEUED_FRAMES = 8
 
 
@@ -52,7 +52,7 @@ class Annotator:
     def __init__(self, target: Path, streams: Sequence[str], look: Overlay = PLAIN) -> None:
         """``target``: a video (.mp4, .mkv, .mov), one for each stream if there are several, or a directory for
         snapshots of the frames in which something was found. Raises BadInput where it cannot be written."""
-        self._target, self._streams, self._look = target, streams, look
+        self._target, self._paths, self._look = target, of_streams(target, streams), look
         self._video = _is_video(target)
         self._writers: dict[str, PictureWriter] = {}
         self._queue: queue.Queue[tuple[Frame, Result] | None] = queue.Queue(QUEUED_FRAMES)
@@ -76,12 +76,6 @@ class Annotator:
         if self._error is not None:
             raise self._error
 
-    def path(self, stream: str) -> Path:
-        """The video or directory that the stream's pictures go to."""
-        if not self._video or len(self._streams) < 2:
-            return self._target
-        return self._target.with_name(f"{self._target.stem}-{stream}{self._target.suffix}")
-
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
             self._guarded(self._add, *item)
@@ -101,7 +95,7 @@ class Annotator:
 
     def _add(self, frame: Frame, result: Result) -> None:
         if frame.stream not in self._writers:
-            path = self.path(frame.stream)
+            path = self._paths[frame.stream]
             self._writers[frame.stream] = VideoWriter(path) if self._video else SnapshotWriter(path)
         masks = masks_of(self._look.masks, frame.stream)
         hurried, layout = frame.stream not in self._look.unhurried, self._look.layout.of(frame.stream)

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from operators.annotate.target import of_streams
 from operators.publish.jsonl import STDOUT
 from pipelines.query.query_file import StreamSpec
 from serving.errors import BadInput
@@ -15,12 +16,16 @@ def keep_apart(query: Path, streams: Sequence[StreamSpec], written: Mapping[str,
     """Raise ``BadInput`` where an option names a file or folder that is read, or that another option names."""
     known = {_place(each.uri.path): f"the source of stream {each.id}" for each in streams if each.uri.kind == "path"}
     known[_place(query)] = "the query"
-    for option, path in written.items():
-        if path is None or str(path) == STDOUT or (place := _place(Path(path))) is None:
+    for option, target in written.items():
+        if target is None or str(target) == STDOUT:
             continue
-        if place in known:
-            raise BadInput(f"{option} {path}: would be written over {known[place]}: choose another place")
-        known[place] = f"what {option} writes"
+        videos = of_streams(Path(target), [each.id for each in streams]).values() if option == "--annotate" else ()
+        for place, path in {_place(Path(each)): each for each in videos or (target,)}.items():
+            if place is None:
+                continue
+            if place in known:
+                raise BadInput(f"{option} {path}: would be written over {known[place]}: choose another place")
+            known[place] = f"what {option} writes"
 
 
 def _place(path: Path) -> object:

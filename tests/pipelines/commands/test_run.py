@@ -150,6 +150,16 @@ def test_nothing_is_written_over_what_is_read(option: str, over: str, tmp_path: 
     assert (tmp_path / over).read_bytes() == before
 
 
+def test_no_video_of_several_streams_is_written_over_one_of_them(tmp_path: Path) -> None:
+    write_clip(tmp_path / "car-b.mp4")
+    before = (tmp_path / "car-b.mp4").read_bytes()
+    streams = "streams: [{id: a, uri: car-b.mp4}, {id: b, uri: car-b.mp4}]\n"
+    query = write(tmp_path / "query.yaml", MOTION + streams)
+    with pytest.raises(BadInput, match=r"--annotate car-b\.mp4: would be written over the source of stream b"):
+        run(query, "--annotate", "car.mp4")
+    assert (tmp_path / "car-b.mp4").read_bytes() == before
+
+
 def test_a_job_is_not_written_over_its_recording(tmp_path: Path) -> None:
     write_clip(tmp_path / "clip.mp4")
     said = [
