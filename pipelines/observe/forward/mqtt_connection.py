@@ -20,6 +20,7 @@ CONNECT_S = 10.0
 ACKNOWLEDGED_S = 15.0
 KEEPALIVE_S = 30
 """A broker that is silent for longer, though it was asked, is gone."""
+ONLINE, OFFLINE = b"online", b"offline"
 AT_LEAST_ONCE = 1
 """MQTT's quality of service 1: the broker acknowledges every message."""
 
@@ -44,6 +45,7 @@ class MqttConnection:
         self._opened: asyncio.Future[str | None] = self._loop.create_future()
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self.lost = asyncio.Event()
+        self._leaving = False
         client = Client(
             CallbackAPIVersion.VERSION2, client_id=f"sluice-{uuid.uuid4().hex[:12]}", reconnect_on_failure=False
         )
@@ -52,9 +54,10 @@ class MqttConnection:
             client.username_pw_set(broker.username, broker.password)
         if broker.tls is not None:
             client.tls_set_context(broker.tls)
-        client.will_set(status_topic, "offline", AT_LEAST_ONCE, retain=True)
+        client.will_set(status_topic, OFFLINE, AT_LEAST_ONCE, retain=True)
         client.on_connect = lambda _client, _data, _flags, reason, _more: self._tell(self._connected, reason)
         client.on_disconnect = lambda *_: self._tell(self._gone)
+        client.on_message = lambda _client, _data, message: self._tell(self._status_said, bytes(message.payload))
         client.on_publish = lambda _client, _data, number, *_: self._tell(self._acknowledged, number)
         self._client = client
 
@@ -96,9 +99,10 @@ class MqttConnection:
 
     async def close(self) -> None:
         """Say goodbye where that is possible, and end the client's thread."""
+        self._leaving = True
         if not self.lost.is_set() and self._client.is_connected():
             with suppress(Away):
-                await self.publish(self._status_topic, b"offline", retain=True)
+                await self.publish(self._status_topic, OFFLINE, retain=True)
         self._client.disconnect()
         await in_own_thread(self._end)
 
@@ -116,6 +120,12 @@ class MqttConnection:
     def _connected(self, reason: Any) -> None:
         if not self._opened.done():
             self._opened.set_result(str(reason) if reason.is_failure else None)
+            self._client.subscribe(self._status_topic, AT_LEAST_ONCE)
+
+    def _status_said(self, status: bytes) -> None:
+        """A process that shares our topics has gone: we are still there."""
+        if status == OFFLINE and not self._leaving:
+            self._client.publish(self._status_topic, ONLINE, AT_LEAST_ONCE, retain=True)
 
     def _gone(self) -> None:
         self.lost.set()

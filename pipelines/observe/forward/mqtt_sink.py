@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.delivery import BACKOFF
-from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
+from pipelines.observe.forward.mqtt_connection import ONLINE, MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
 from pipelines.observe.forward.sink import Away, EventPicture
 from serving.common.redaction import redact
@@ -91,7 +91,7 @@ class MqttSink:
         await connection.publish(self._topics.events(notice.stream), to_json(notice))
 
     async def _begin(self, connection: MqttConnection) -> None:
-        await connection.publish(self._topics.status, b"online", retain=True)
+        await connection.publish(self._topics.status, ONLINE, retain=True)
         known, self._known = list(self._known | self._states.keys()), set()
         for stream in known:
             await self._announce(connection, stream)

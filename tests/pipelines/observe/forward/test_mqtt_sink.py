@@ -167,6 +167,18 @@ async def test_what_comes_before_the_first_connection_waits_for_it(monkeypatch: 
         await delivering
 
 
+async def test_of_two_that_share_the_work_one_may_go(tmp_path: Path) -> None:
+    with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
+        stays, goes = sink_at(broker.port), sink_at(broker.port)
+        async with running(stays):
+            await delivered(stays, event_note("yard"))
+            async with running(goes):
+                await delivered(goes, event_note("yard"))
+            await until(lambda: b"offline" in heard.on("sluice/status"))
+            await until(lambda: heard.on("sluice/status")[-1] == b"online")
+        await until(lambda: heard.on("sluice/status")[-1] == b"offline")
+
+
 async def test_hostile_names_have_one_level_of_their_own(tmp_path: Path) -> None:
     with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
         sink = sink_at(broker.port, Announced("homeassistant", ("new", "state"), pictures=True))
