@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,8 +98,11 @@ class Folder:
             _append(self._directory / MANIFEST, to_json(manifest) + b"\n")
 
     def _open(self, number: int) -> _Episode:
-        if number not in self._episodes:
-            (self._directory / episode_name(number)).mkdir(mode=0o700)
+        """The episode, begun anew where somebody has removed it."""
+        folder = self._directory / episode_name(number)
+        if number not in self._episodes or not folder.is_dir():
+            folder.mkdir(mode=0o700)
+            self.bytes -= self._episodes.pop(number, _Episode()).bytes
             self._episodes[number] = _Episode()
         return self._episodes[number]
 
@@ -113,7 +117,8 @@ class Folder:
     def _evict(self) -> None:
         while self._episodes and (self.bytes > self._most_bytes or len(self._episodes) > MOST_EPISODES):
             number, gone = self._episodes.popitem(last=False)
-            shutil.rmtree(self._directory / episode_name(number))
+            with suppress(FileNotFoundError):
+                shutil.rmtree(self._directory / episode_name(number))
             self.bytes -= gone.bytes
 
 

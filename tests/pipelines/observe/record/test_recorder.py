@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Event, from_json
 from pipelines.observe.record import recorder as recording_part
 from pipelines.observe.record import window
-from pipelines.observe.record.folder import Folder
+from pipelines.observe.record.folder import BLOCK, Folder
 from pipelines.observe.record.reading import episodes, frames, read_manifest
 from pipelines.observe.record.recorder import recorders
 from serving.errors import BadInput
@@ -93,6 +94,20 @@ def test_the_oldest_evidence_goes_first_and_a_recording_goes_on_where_it_ended(t
         numbers = episodes(tmp_path)
         assert numbers == list(range(numbers[0], 8 * (run + 1) + 1))
     assert numbers[0] > 16
+
+
+def test_evidence_that_somebody_removes_meanwhile_does_not_end_the_recording(tmp_path: Path) -> None:
+    folder, jpeg, line = Folder(recording(tmp_path, most_bytes=6 * BLOCK)), b"a picture", b"{}"
+    folder.add(1, jpeg, line)
+    folder.add(2, jpeg, line)
+    for number in (1, 2):
+        shutil.rmtree(tmp_path / f"00000{number}")
+    folder.add(2, jpeg, line)  # the picture of the first line again
+    assert sorted(each.name for each in (tmp_path / "000002").iterdir()) == ["00000.jpg", "results.jsonl"]
+    for _ in range(4):
+        folder.add(3, jpeg, line)
+    assert folder.bytes == 5 * BLOCK  # the first two are gone, and make no room twice
+    assert [each.name for each in tmp_path.iterdir() if each.is_dir()] == ["000003"]
 
 
 def test_ordinary_events_give_way_where_recording_costs_much_and_crossings_do_not(
