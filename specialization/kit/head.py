@@ -38,19 +38,19 @@ def scores(head: Head, features: Rows) -> Rows:
 def held_out_scores(features: Rows, labels: Labels, folds: Folds, outputs: int) -> Rows:
     """N × classes: each crop by a head that has learnt from the other folds."""
     found = np.zeros((len(labels), outputs), np.float32)
-    for fold in range(FOLDS):
+    for fold in np.unique(folds.fold).tolist():
         learnt = folds.learnt(fold)
         found[~learnt] = scores(fitted(features[learnt], labels[learnt], outputs), features[~learnt, 0])
     return found
 
 
-FOLDS = 4
-LEAST_CAMERAS = 3
+FOLDS, LEAST_FOLDS = 4, 3
+"""Of three cameras each is a fold; of fewer, or of as few tracks, none is held out as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """The fold of each crop, 0 … FOLDS − 1, and what is never in two of them: ``camera``, ``track`` or ``run``."""
+    """The fold of each crop, below ``FOLDS``, and what is never in two of them: ``camera``, ``track`` or ``run``."""
 
     fold: NDArray[np.intp]
     unit: str
@@ -64,7 +64,7 @@ def divided(labels: NDArray[np.intp], places: Sequence[CropOrigin]) -> Folds:
     """By camera where every class is seen by several, else by track, else by runs of neighbours in each class."""
     cameras, tracks = [place.camera for place in places], [place.track for place in places]
     tells = all(cameras)
-    if tells and len(set(cameras)) >= LEAST_CAMERAS and (by_camera := _by(cameras, labels)) is not None:
+    if tells and (by_camera := _by(cameras, labels)) is not None:
         return Folds(by_camera, "camera")
     if tells and (by_track := _by(tracks, labels)) is not None:
         return Folds(by_track, "track")
@@ -81,8 +81,8 @@ def _by(keys: Sequence[Hashable], labels: NDArray[np.intp]) -> NDArray[np.intp] 
     for group in np.argsort(-counts.sum(axis=1), kind="stable"):
         home[group] = int(((filled + counts[group]) ** 2).sum(axis=1).argmin())
         filled[home[group]] += counts[group]
-    everywhere = ((filled > 0).sum(axis=0) > 1).all() and (filled.sum(axis=1) > 0).all()
-    return home[groups] if everywhere else None
+    everywhere = ((filled > 0).sum(axis=0) > 1).all()
+    return home[groups] if everywhere and len(np.unique(home)) >= LEAST_FOLDS else None
 
 
 def _runs(labels: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from specialization.kit.crops import CropOrigin
-from specialization.kit.head import FOLDS, divided
+from specialization.kit.head import FOLDS, divided, fitted, held_out_scores
 
 
 def places(*names: str) -> list[CropOrigin]:
@@ -29,13 +31,36 @@ def test_names_tell_camera_and_track_or_nothing(name: str, camera: str, track: s
     assert CropOrigin.of(name) == (camera, track)
 
 
-def test_where_every_class_is_seen_by_several_cameras_no_camera_is_in_two_folds() -> None:
-    names = [f"cam{camera}_{track}_{number}.jpg" for camera in range(5) for track in range(6) for number in range(3)]
+@pytest.mark.parametrize("cameras", [3, 4, 5])
+def test_where_every_class_is_seen_by_several_cameras_no_camera_is_in_two_folds(cameras: int) -> None:
+    shown = product(range(cameras), range(6), range(3))
+    names = [f"cam{camera}_{track}_{number}.jpg" for camera, track, number in shown]
     labels = np.arange(len(names)) // 3 % 2
     folds = divided(labels, places(*names))
     assert folds.unit == "camera"
-    for camera in range(5):
+    assert sorted(set(folds.fold.tolist())) == list(range(min(cameras, FOLDS)))
+    for camera in range(cameras):
         assert len({int(fold) for fold, name in zip(folds.fold, names, strict=True) if f"cam{camera}_" in name}) == 1
+
+
+@pytest.mark.parametrize(("cameras", "tracks", "unit"), [(2, 6, "track"), (1, 3, "track"), (1, 2, "run")])
+def test_with_fewer_than_three_cameras_or_tracks_what_is_smaller_is_held_out(
+    cameras: int, tracks: int, unit: str
+) -> None:
+    shown = product(range(cameras), range(tracks), range(12))
+    names = [f"cam{camera}_{track}_{number}.jpg" for camera, track, number in shown]
+    assert divided(np.arange(len(names)) % 2, places(*names)).unit == unit
+
+
+def test_scores_of_three_cameras_are_of_heads_that_have_not_seen_them() -> None:
+    rng, cameras = np.random.default_rng(0), np.arange(36) // 12
+    labels = np.arange(36) % 2
+    rows = rng.normal(labels[:, None] * 4, 0.1, (36, 3)).astype(np.float32)
+    rows[cameras == 2] *= -1
+    folds = divided(labels, places(*(f"cam{camera}_{number}_0.jpg" for number, camera in enumerate(cameras))))
+    found = held_out_scores(rows[:, None], labels, folds, 2).argmax(axis=1)
+    assert (found == labels)[cameras == 2].mean() < 0.6
+    assert (fitted(rows[:, None], labels, 2)[0].shape, len(np.unique(folds.fold))) == ((3, 2), 3)
 
 
 def test_a_class_that_one_camera_alone_has_seen_is_divided_by_track() -> None:
