@@ -45,7 +45,7 @@ def held_out_scores(features: Rows, labels: Labels, folds: Folds, outputs: int) 
 
 
 FOLDS, LEAST_FOLDS = 4, 3
-"""Of three cameras each is a fold; of fewer, or of as few tracks, none is held out as a whole."""
+"""Three cameras are a fold each; where there are fewer, or so few tracks, none is held out as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
