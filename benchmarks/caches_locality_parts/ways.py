@@ -17,13 +17,13 @@ from benchmarks.caches_locality_parts.streams import PHASES, WINDOWS, Pool, Stre
 from benchmarks.exit_parts.recorded import RecordedEngine, picture
 from benchmarks.harness import Row
 from benchmarks.weg_parts.cifar_models import LARGE
+from cache_adapt.adaptation.exits_kind import ExitsKind
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from cache_adapt.audit.state import Rule
 from cache_adapt.learned import files
-from cache_adapt.learned.kind import ExitsKind
 from learning.budget import unlimited
 from learning.features import numbers
 from operators.base import Call

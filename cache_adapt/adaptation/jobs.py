@@ -9,14 +9,15 @@ from functools import partial
 
 from numpy.random import default_rng
 
+from cache_adapt.adaptation.exits_kind import ExitsKind
 from cache_adapt.adaptation.target_state import Artefact, DueTraining, TargetState
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Paid, TooEarly, Trainable
 from cache_adapt.adaptation.triggers import History, Reason, why_train
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.versions import digest, next_version, why_not_published
 from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample, SampleWindow
 from cache_adapt.adaptation.windows import WINDOWS_BYTES, SampleWindows
+from cache_adapt.learned.fit import TooEarly
 from learning.budget import Budget
 from serving.common.clock import Clock, sleep
 from serving.common.threads import ThreadTime, in_thread
@@ -30,7 +31,7 @@ KEPT_BYTES = 32 << 20
 WANTED_S = 600.0
 """A target of which nobody has spoken for so long is not trained any more."""
 TRAINED_ROWS = 4000
-"""Samples that one training takes, beside the kind's validation set."""
+"""Samples that one training takes."""
 FIRST_GUESS_S = 0.3
 """Processor seconds of a training, until one was made."""
 LOOK_S, TIDY_S = 2.0, 60.0
@@ -42,7 +43,7 @@ GROWTH = 2.0
 class Adaptation:
     """Everything that is known of samples and targets; it can be collected anew from the topics within a window."""
 
-    def __init__(self, kind: Trainable, budget: Budget, window_bytes: int = WINDOWS_BYTES) -> None:
+    def __init__(self, kind: ExitsKind, budget: Budget, window_bytes: int = WINDOWS_BYTES) -> None:
         """``budget``: of trainings; ``window_bytes``: for all samples."""
         self._kind, self._budget = kind, budget
         self._windows = SampleWindows(window_bytes)
@@ -110,12 +111,9 @@ class Adaptation:
         samples = self._window(due.target, state).seen
         reserved_s = self._expected_s if self._budget.reserve(self._expected_s) else 0.0
 
-        def paid(processor_s: float) -> None:
-            took.seconds += processor_s
-
         early = False
         try:
-            artefact = await self._trained(due, now_s(), took, paid)
+            artefact = await self._trained(due, now_s(), took)
         except TooEarly as error:
             early = True
             if state.history.tried_at_s is None:  # said once: one object may be all that a camera shows for days
@@ -193,14 +191,14 @@ class Adaptation:
         """The samples that the target can be trained on: others may come, of older workers or of anybody."""
         return self._windows.of(target.subject, state.dims)
 
-    async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime, paid: Paid) -> Artefact | None:
+    async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime) -> Artefact | None:
         target, state = due.target, self._states[due.target]
         kind, version = self._kind, next_version(state.version, now_s)
         samples = self._window(target, state).copy()
         rows, held = await in_thread(took.of(partial(samples.split, now_s, TRAINED_ROWS, default_rng(version))))
         where = f"{_where(target.subject)}, {target.kind} ({due.reason})"
         try:
-            made = await kind.train(target, rows, paid)
+            made = await kind.train(target, rows, took)
             in_use = self._versions.get(state.key) if state.in_use else None
             compare = partial(_why_not_better, kind, target, (made.data, in_use.data if in_use else b""), held)
             why_not = await in_thread(took.of(compare))
@@ -230,7 +228,7 @@ def _where(subject: Subject) -> str:
     return f"stream {subject.stream}, node {subject.node}" if subject.stream else f"node {subject.node}"
 
 
-def _judged(kind: Trainable, target: Target, data: bytes, held: Rows) -> float | None:
+def _judged(kind: ExitsKind, target: Target, data: bytes, held: Rows) -> float | None:
     """The worth of a version in use; None where it cannot be used."""
     try:
         return kind.judge(target, data, held)
@@ -238,7 +236,7 @@ def _judged(kind: Trainable, target: Target, data: bytes, held: Rows) -> float |
         return None
 
 
-def _why_not_better(kind: Trainable, target: Target, versions: tuple[bytes, bytes], held: Rows) -> str | None:
+def _why_not_better(kind: ExitsKind, target: Target, versions: tuple[bytes, bytes], held: Rows) -> str | None:
     """Why the first version is not published in place of the second, which is empty where there is none."""
     made, in_use = versions
     new = kind.judge(target, made, held)

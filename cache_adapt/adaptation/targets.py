@@ -31,7 +31,7 @@ class Target:
 
     subject: Subject
     kind: str
-    """The name of a ``Trainable``."""
+    """The kind of artefact, such as ``exits``."""
     spec: bytes
     """The exact target, in the words of the kind: equal bytes mean the same artefact."""
 

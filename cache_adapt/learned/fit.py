@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.adaptation.trainable import TooEarly
 from cache_adapt.learned.artefact import MOST_VALUES, ArtefactCard, ExitArtefact, ExitCard
 from cache_adapt.learned.learned_exit import LearnedExit, SoftMap, Values
 from cache_adapt.learned.rows import FOLDS, ExitRows
@@ -30,6 +29,10 @@ MOST_ROWS = 2400
 """The newest samples are trained on; more take longer and answer hardly more."""
 MOST_WORDS = 40
 """The commonest words are learnt, and the probabilities of so many labels: artefacts stay small enough to be sent."""
+
+
+class TooEarly(SluiceError):
+    """Nothing can be learnt from these samples, and soon something can."""
 
 
 def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtefact:

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from kafka import KafkaProducer
 
+from cache_adapt.adaptation.exits_kind import EXITS
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.kind import EXITS
 from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from cache_adapt.adaptation.exits_kind import ExitsKind, NodeNetwork
 from cache_adapt.adaptation.jobs import Adaptation
-from cache_adapt.learned.kind import ExitsKind, NodeNetwork
 from learning.budget import Budget
 from pipelines.assembly.node_words import NodeWords, lending, lent_identity, runs_elsewhere
 from pipelines.observe.watchers import watched

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from cache_adapt.adaptation.exits_kind import MadeArtefact
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
+from serving.common.threads import ThreadTime
 from serving.errors import ModelError, SluiceError
 
 DIMS = 3
@@ -35,8 +36,8 @@ class Majority:
     def dims(self, target: Target) -> int:
         return DIMS
 
-    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
-        paid(0.5)
+    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+        took.seconds += 0.5
         self.trained.append(rows)
         if len(rows) < self._least:
             raise SluiceError(f"{len(rows)} samples are too few")

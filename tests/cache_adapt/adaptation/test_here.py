@@ -13,16 +13,17 @@ import psutil
 import pytest
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
+from cache_adapt.adaptation.exits_kind import MadeArtefact
 from cache_adapt.adaptation.here import Here
 from cache_adapt.adaptation.jobs import LOOK_S, WANTED_S, Adaptation
 from cache_adapt.adaptation.targets import Target
-from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PERIOD_S
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import SPAN_S, Rows
 from learning.budget import FIRST_S, Budget, unlimited
 from learning.job_runner import JobRunner
 from pipelines.process.tasks import meanwhile
+from serving.common.threads import ThreadTime
 from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
 from tests.fake_clock import FakeClock
 from tests.turns import turns, until
@@ -99,10 +100,10 @@ async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFi
     class Broken(Majority):
         broken = True
 
-        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
             if self.broken:
                 raise RuntimeError("out of order")
-            return await super().train(target, rows, paid)
+            return await super().train(target, rows, took)
 
     kind = Broken()
     world = World(kind)
@@ -144,7 +145,7 @@ class InAProcess(Majority):
         super().__init__()
         self.runner, self.job = runner, b"\x01"
 
-    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
+    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
         self.trained.append(rows)
         return MadeArtefact(await self.runner.run(self.job), "by a child")
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from cache_adapt.adaptation import jobs, windows
+from cache_adapt.adaptation.exits_kind import MadeArtefact
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Target
-from cache_adapt.adaptation.trainable import MadeArtefact, Paid, TooEarly
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S
 from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
+from cache_adapt.learned.fit import TooEarly
 from learning.budget import FIRST_S, Budget, unlimited
+from serving.common.threads import ThreadTime
 from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
 
 
@@ -194,8 +196,8 @@ async def test_a_training_that_ends_in_an_error_is_logged_and_paid_and_not_tried
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(Majority):
-        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
-            paid(0.5)
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+            took.seconds += 0.5
             raise RuntimeError("out of order")
 
     budget = Budget(0.1, lambda: FIRST_S)
@@ -210,11 +212,11 @@ async def test_a_training_that_ends_in_an_error_is_logged_and_paid_and_not_tried
 
 async def test_a_training_for_which_it_is_too_early_makes_none_later(caplog: pytest.LogCaptureFixture) -> None:
     class Early(Majority):
-        async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
             if len(rows) < 1200:
-                paid(0.1)
+                took.seconds += 0.1
                 raise TooEarly("wait")
-            return await super().train(target, rows, paid)
+            return await super().train(target, rows, took)
 
     caplog.set_level(logging.INFO)
     the = Worker(Adaptation(Early(), unlimited()))

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation.trainable import TooEarly
-from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, fit
+from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, TooEarly, fit
 from cache_adapt.learned.heard import HeardLooks
 from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import FOLDS, ExitRows

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from cache_adapt.adaptation.exits_kind import EXITS, ExitsKind, NodeNetwork
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from learning.budget import Budget, unlimited
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter

@@ -1,4 +1,4 @@
-"""The training of exits for nodes that recognise: a ``Trainable``, in the process that runs or in an adaptation worker.
+"""The training of exits for nodes that recognise, in the process that runs or in an adaptation worker.
 
 An artefact comes untuned: each stream tunes it on what it hears. So it is judged by its probabilities on samples which
 were held back: these are too few to say what it would spare at thresholds that keep the promises.
@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import MadeArtefact, Paid
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import MOST_ROWS, fit
@@ -40,17 +39,27 @@ class NodeNetwork(NamedTuple):
     """None as with the labels."""
 
 
+class MadeArtefact(NamedTuple):
+    data: bytes
+    """Encoded: no pickle."""
+    detail: str
+    """A description in a few words for people."""
+
+
 class ExitsKind:
-    """Exits inside networks."""
+    """Exits inside networks: the kind of artefact that an ``Adaptation`` makes."""
 
     kind = EXITS
+    """Part of the artefacts' keys."""
     least_samples = LEAST_SAMPLES
+    """Recent samples without which it need not be tried, those that are held back among them."""
 
     def __init__(self, networks: Mapping[str, NodeNetwork] | None = None) -> None:
         """``networks``: by the names of their nodes, where wishes come from other processes; None: from this alone."""
         self._networks = networks
 
     def why_foreign(self, subject: Subject) -> str | None:
+        """Why samples of this network are of no use; None where they are."""
         if self._networks is None:
             return None
         known = self._networks.get(subject.node)
@@ -63,6 +72,7 @@ class ExitsKind:
         return None
 
     def why_not(self, target: Target) -> str | None:
+        """Why a target, which is not trusted, cannot be trained; None where it can."""
         foreign = self.why_foreign(target.subject)
         if foreign is not None:
             return foreign
@@ -77,19 +87,20 @@ class ExitsKind:
         return None
 
     def dims(self, target: Target) -> int:
+        """The numbers of a sample that a target which can be trained is trained on."""
         return decode(target.spec, ExitsSpec).layout.dims
 
-    async def train(self, target: Target, rows: Rows, paid: Paid) -> MadeArtefact:
-        """See ``Trainable``; a thread fits. Equal samples give equal exits."""
-        spec, took = decode(target.spec, ExitsSpec), ThreadTime()
-        try:
-            data = await in_thread(took.of(partial(_fitted, target.subject, spec, rows)))
-        finally:
-            paid(took.seconds)
+    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+        """Train on samples, oldest first, in a thread; SluiceError where it fails. Equal samples give equal exits."""
+        spec = decode(target.spec, ExitsSpec)
+        data = await in_thread(took.of(partial(_fitted, target.subject, spec, rows)))
         return MadeArtefact(data, f"exits at {len(spec.cuts)} cuts")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> float:
-        """See ``Trainable``: worth is the mean score of all exits; see ``LearnedExit.score``."""
+        """The worth of an artefact, 0…1, by recent samples, of none of which it is only checked; ModelError if damaged.
+
+        It is the mean score of all exits; see ``LearnedExit.score``. Called in a thread where there are samples.
+        """
         spec, artefact = decode(target.spec, ExitsSpec), ExitArtefact.from_bytes(data)
         why = spec.why_unfit(artefact.card, target.subject.network_identity)
         if why is not None:

@@ -10,14 +10,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from cache_adapt.adaptation import exits_kind as learned_kind
+from cache_adapt.adaptation.exits_kind import EXITS, ExitsKind, NodeNetwork
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import NO_ROWS, Rows
-from cache_adapt.learned import kind as learned_kind
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import MOST_ROWS, fit
-from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
+from serving.common.threads import ThreadTime
 from serving.errors import ModelError, SluiceError
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, in_folds, samples
 
@@ -37,10 +38,9 @@ def rows(count: int, seed: int = 0) -> Rows:
 
 @pytest.fixture(scope="module")
 def data() -> bytes:
-    paid: list[float] = []
-    made = asyncio.run(kind().train(TARGET, rows(600), paid.append))
-    assert len(paid) == 1
-    assert paid[0] > 0
+    took = ThreadTime()
+    made = asyncio.run(kind().train(TARGET, rows(600), took))
+    assert took.seconds > 0
     assert made.detail == "exits at 2 cuts"
     return made.data
 
@@ -61,7 +61,7 @@ def test_they_are_worth_how_probable_they_find_the_end_s_words(data):
 
 
 def test_more_samples_make_better_exits_as_a_few_that_were_held_back_tell(data):
-    few = asyncio.run(kind().train(TARGET, rows(60), lambda seconds: None)).data
+    few = asyncio.run(kind().train(TARGET, rows(60), ThreadTime())).data
     for seed in range(1, 9):
         held = rows(40, seed=seed)
         assert kind().judge(TARGET, few, held) < kind().judge(TARGET, data, held)
@@ -83,16 +83,15 @@ def test_samples_of_another_layout_are_refused(data):
 
 
 async def test_a_training_that_fails_is_paid_for_and_says_why():
-    paid: list[float] = []
+    took = ThreadTime()
     same = rows(200)
     same.labels[:] = 1
     with pytest.raises(SluiceError, match="same word"):
-        await kind().train(TARGET, same, paid.append)
+        await kind().train(TARGET, same, took)
 
     with pytest.raises(ModelError, match="no numbers"):
-        await kind().train(TARGET, Rows(np.full_like(same.features, np.nan), same.labels), paid.append)
-    assert len(paid) == 2
-    assert all(each > 0 for each in paid)
+        await kind().train(TARGET, Rows(np.full_like(same.features, np.nan), same.labels), took)
+    assert took.seconds > 0
 
 
 def test_samples_of_other_networks_are_foreign():
@@ -125,7 +124,7 @@ def test_of_a_node_that_names_whom_it_was_shown_any_words_will_do():
 async def test_the_newest_samples_alone_are_trained_on():
     many = rows(MOST_ROWS + 50)
     newest = Rows(many.features[50:], many.labels[50:])
-    one, other = [(await kind().train(TARGET, each, lambda seconds: None)).data for each in (many, newest)]
+    one, other = [(await kind().train(TARGET, each, ThreadTime())).data for each in (many, newest)]
     assert one == other
     assert ExitArtefact.from_bytes(one).card.samples == MOST_ROWS
 
@@ -139,7 +138,7 @@ async def test_looks_go_on_while_exits_are_trained(monkeypatch):
         return fit(*given)
 
     monkeypatch.setattr(learned_kind, "fit", slow)
-    training = asyncio.create_task(kind().train(TARGET, rows(200), lambda seconds: None))
+    training = asyncio.create_task(kind().train(TARGET, rows(200), ThreadTime()))
     assert await asyncio.to_thread(begun.wait, 10)
     go.set()
     assert (await training).detail == "exits at 2 cuts"
