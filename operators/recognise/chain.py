@@ -25,10 +25,9 @@ from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.looks import ChainNetworks, Looks, without
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcut import Shortcut
-from operators.recognise.terms import ChainTerms
+from operators.recognise.objects.pool import ObjectAnswer
+from operators.recognise.terms import ChainTerms, Shortcut
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
@@ -47,7 +46,7 @@ class Chain:
     def __init__(self, node: str, networks: ChainNetworks, terms: ChainTerms, objects: Objects | None = None) -> None:
         """``objects``: the node answers for tracks; None: every look is an answer."""
         self.node, self._networks, self._recogniser, self._objects = node, networks, networks.recogniser, objects
-        self._rule, self._listeners = terms.rule, terms.listeners
+        self._rule, self._changed, self._observer = terms.rule, terms.changed, terms.observer
         self._kinds = {each.key: each for each in networks.kinds}
         self._shortcuts: dict[str, Shortcut] = {**self._kinds, **{each.key: each for each in networks.variants}}
         self._second = CropLooks(networks.recogniser, networks.costs, terms.budget, networks.crossings)
@@ -100,7 +99,7 @@ class Chain:
         given = Counter(region.attributes[-1].provenance for region in regions)
         for kind in KINDS:
             if given[kind]:
-                self._listeners.observer.shortcut_answered(stream.name, self.node, kind, given[kind])
+                self._observer.shortcut_answered(stream.name, self.node, kind, given[kind])
         if self._networks.specialised is not None:
             head = given["specialised"]
             asked = self._networks.specialised.of(stream.name).in_use is not None
@@ -219,7 +218,7 @@ class Chain:
     def _after(self, stream: NodeStream) -> None:
         """Do what is due once a frame's looks are made."""
         if self._exits is not None and self._exits.go_on(stream.name):
-            self._listeners.changed(stream.name)
+            self._changed(stream.name)
         self._note_standing(stream)
         self._announce(stream)
 
@@ -232,10 +231,10 @@ class Chain:
     def _on_outcome(self, stream: NodeStream, outcome: AuditOutcome) -> None:
         """Tell observers of an outcome, and WEG."""
         shortcut = self._shortcuts[outcome.key]
-        self._listeners.observer.audit_done(stream.name, self.node, shortcut.kind, outcome.agrees)
+        self._observer.audit_done(stream.name, self.node, shortcut.kind, outcome.agrees)
         if not outcome.agrees:
             found = outcome.disagreement(stream.name, self._audited(shortcut), stream.at_s)
-            self._listeners.observer.audit_disagreed(found, outcome.picture)
+            self._observer.audit_disagreed(found, outcome.picture)
         if self._streams.is_here(stream.name, stream):
             self._tell_weg(stream, outcome)
         self._announce(stream)
@@ -251,7 +250,7 @@ class Chain:
         for key, audit in stream.audits.changes(self._where(stream.name)):
             if audit.phase == "off" and key in self._kinds and self._streams.is_here(stream.name, stream):
                 self._kinds[key].of(stream.name).barred()
-            self._listeners.changed(stream.name)
+            self._changed(stream.name)
 
     def _note_standing(self, stream: NodeStream) -> None:
         if self._networks.specialised is not None:

@@ -1,26 +1,34 @@
-"""The rules for the shortcuts of a node, what learning may cost, and who hears of outcomes."""
+"""The contract of a shortcut, which may answer in the oracle's place, and the terms on which it does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cache_adapt.audit.state import Rule
 from learning.budget import Budget, unlimited
 from operators.observer import UNOBSERVED, Observer
+from operators.wire.schema import ShortcutKind
 
 
-def _ignored(stream: str) -> None:
-    """Do nothing."""
+class Shortcut(Protocol):
+    """May answer in the oracle's place, on all streams of a node."""
 
+    @property
+    def kind(self) -> ShortcutKind:
+        """The provenance of its answers."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who hears of changes on a stream."""
+    @property
+    def key(self) -> str:
+        """The name of its audit, unique within a node."""
+        ...
 
-    changed: Callable[[str], None] = _ignored
-    """Called with a stream whose phase changed."""
-    observer: Observer = UNOBSERVED
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models that may answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +39,6 @@ class ChainTerms:
     """The audits' demands."""
     budget: Budget = field(default_factory=unlimited)
     """The process's, for learning and audits."""
-    listeners: Listeners = field(default_factory=Listeners)
+    changed: Callable[[str], None] = lambda stream: None
+    """Called with a stream on which the phase of an audit has changed."""
+    observer: Observer = UNOBSERVED

@@ -21,7 +21,7 @@ from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.remote_reference import RemoteReference
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
@@ -75,7 +75,7 @@ def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> O
     networks = with_exits(spec, networks, environment, audits, objects)
     if not variants and objects is None and networks.cut is None:
         return recogniser
-    terms = ChainTerms(audits.rule, audits.budget, Listeners(audits.changed, environment.observer))
+    terms = ChainTerms(audits.rule, audits.budget, audits.changed, environment.observer)
     chain = Chain(spec.name, networks, terms, objects)
     audits.shortcuts.add(chain)
     return SceneLooks(chain, objects) if isinstance(objects, Scenes) else chain

@@ -19,9 +19,9 @@ from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks, ModelCrop
 from operators.recognise.audits.trial import Trial
 from operators.recognise.audits.trials import OpenTrials
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects, shown
+from operators.recognise.objects.pool import ObjectAnswer
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute

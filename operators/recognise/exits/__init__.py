@@ -2,5 +2,5 @@
 oracle is on another machine, they lie in a network of this one, which lends its cuts.
 
 Read in this order: ``cut_oracle``, ``held_looks``, ``tuning``, ``heard_exits``, ``account``, ``expected``,
-``specialised``, ``saved_state``, ``kinds``, ``node_exits``, ``followed_runs``, ``lent_cuts``, ``lent_looks``.
+``specialised``, ``saved_state``, ``kinds``, ``node_exits``, ``lent_cuts``, ``lent_looks``.
 """

@@ -19,7 +19,7 @@ from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.shortcut import Shortcut
+from operators.recognise.terms import Shortcut
 from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 

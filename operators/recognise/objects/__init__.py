@@ -2,6 +2,6 @@
 whole frames the scene is the object. ``objects`` and ``scenes`` connect that to frames and to a recogniser,
 ``late_looks`` to one whose answers come later, all else is pure.
 
-Read in this order: ``look_rule``, ``pool``, ``sight``, ``tracked_object``, ``answer``, ``run_objects``, ``objects``,
+Read in this order: ``look_rule``, ``pool``, ``sight``, ``tracked_object``, ``run_objects``, ``objects``,
 ``scene``, ``scenes``, ``late_looks``.
 """

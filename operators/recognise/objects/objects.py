@@ -9,9 +9,8 @@ import msgspec
 import numpy as np
 
 from operators.frames.frame import Box, Frame, Region
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
-from operators.recognise.objects.pool import Belief, Look, Pool
+from operators.recognise.objects.pool import Belief, Look, ObjectAnswer, Pool
 from operators.recognise.objects.run_objects import RunObjects
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser

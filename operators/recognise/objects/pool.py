@@ -42,6 +42,20 @@ class Belief(NamedTuple):
     """Weighted mean of the confidence that the looks gave which said it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectAnswer:
+    """The conclusion of one pool, as shortcuts and the audit hear of it."""
+
+    track_id: int
+    belief: Belief
+    looks: int
+    """Number of looks that were pooled."""
+    sure: bool
+    """Whether the posterior is high enough to stop looking; else the looks are used up, or the track is over."""
+    looked: Mapping[Provenance, int]
+    """Looks by who made them."""
+
+
 @dataclass(slots=True)
 class _Word:
     said: Attribute

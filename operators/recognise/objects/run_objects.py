@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from operators.frames.frame import Box
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, REMEMBERED, LookRule
-from operators.recognise.objects.pool import Look
+from operators.recognise.objects.pool import Look, ObjectAnswer
 from operators.recognise.objects.tracked_object import TrackedObject
 
 

@@ -12,9 +12,8 @@ from collections import deque
 from operators.frames.changes import LEAST_LEVELS, brighter, changed_cells
 from operators.frames.frame import Box
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, SCENE_RULE, SceneRule
-from operators.recognise.objects.pool import Belief, Look, Pool
+from operators.recognise.objects.pool import Belief, Look, ObjectAnswer, Pool
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 from operators.frames.changes import thumbnail
 from operators.frames.frame import Frame
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import SCENE_RULE, SceneRule
 from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.pool import ObjectAnswer
 from operators.recognise.objects.scene import Scene
 from operators.recognise.recogniser import Recogniser
 from serving.common.threads import in_thread

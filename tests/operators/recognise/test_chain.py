@@ -21,7 +21,7 @@ from operators.frames.frame import Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.looks import ChainNetworks
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.schema import NodePlan
@@ -61,7 +61,7 @@ class Scene:
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint", **more)
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), [VariantShortcut(recogniser, "small")])
-        terms = ChainTerms(rule, budget or unlimited(), Listeners(self.changed.append))
+        terms = ChainTerms(rule, budget or unlimited(), self.changed.append)
         self.node = Chain("type", networks, terms)
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)

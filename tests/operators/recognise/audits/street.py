@@ -17,7 +17,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.adaptation import Disagreement
@@ -69,7 +69,7 @@ class Street:
         self.engine.infer = gated  # type: ignore[assignment, method-assign]
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint", **more)
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), [VariantShortcut(recogniser, "small")])
-        terms = ChainTerms(rule or Rule(0.9), budget or unlimited(), Listeners(observer=self.heard))
+        terms = ChainTerms(rule or Rule(0.9), budget or unlimited(), observer=self.heard)
         self.node = Chain("type", networks, terms, Objects(recogniser) if per_track else None)
         if known:
             audits = {"variant small": known}

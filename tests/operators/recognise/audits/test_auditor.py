@@ -20,8 +20,8 @@ from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.classifier import Classifier
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.pool import ObjectAnswer
 from operators.recognise.objects.scenes import Scenes
 from operators.testing import FakeEngine, card_of, make_frame, make_region
 from operators.wire.schema import Attribute, Phase

@@ -26,7 +26,7 @@ from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream, rules
 from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.testing.engine import COLOURS
 from operators.wire.result import UNKNOWN
@@ -81,7 +81,7 @@ class Crossing:
         self.shared = SharedExits(self.cut, all_streams) if "cached" in kinds else None
         networks = ChainNetworks(self.recogniser, UnitCosts(self.engine), (), self.cut, self.special, self.shared)
         self.objects = Objects(self.recogniser) if per_track else None
-        terms = ChainTerms(Rule(accuracy, rate=0.05), self.budget, Listeners(observer=self.heard))
+        terms = ChainTerms(Rule(accuracy, rate=0.05), self.budget, observer=self.heard)
         self.node = Chain("type", networks, terms, self.objects)
 
     async def frame(

@@ -24,7 +24,7 @@ from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.remote_reference import RemoteReference
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, scores
 from serving.errors import SluiceError
@@ -100,7 +100,7 @@ class LentCrossing(Crossing):
             self.recogniser, costs, variants, self.cut, self.special, self.shared, late=looks, crossings=self.crossings
         )
         self.objects = Objects(self.recogniser) if per_track else None
-        terms = ChainTerms(Rule(self._accuracy, rate=0.05), self.budget, Listeners(observer=self.heard))
+        terms = ChainTerms(Rule(self._accuracy, rate=0.05), self.budget, observer=self.heard)
         self.node = Chain("type", networks, terms, self.objects)
 
     @property

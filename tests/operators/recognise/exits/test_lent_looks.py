@@ -8,7 +8,7 @@ import pytest
 
 from cache_adapt.audit.state import AuditState
 from learning.budget import Budget
-from operators.recognise.exits import followed_runs
+from operators.recognise.exits import lent_looks
 from operators.recognise.exits.node_exits import TOGETHER
 from operators.testing import call, make_frame, make_region
 from serving.errors import BackendDown, OutOfService, TooLate, Unavailable
@@ -188,7 +188,7 @@ async def test_a_lender_that_fails_is_let_go_and_the_oracle_answers() -> None:
 
 
 async def test_with_many_answers_to_come_drawn_looks_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed_runs, "MOST_RUNS", 0)
+    monkeypatch.setattr(lent_looks, "MOST_RUNS", 0)
     crossing = await trusted(LentCrossing())
     at_once = crossing.far.crossed[False]
     assert await crossing.passing(COLOURS, 100) == {"cached": 400}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from operators.recognise.objects import run_objects
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
+from operators.recognise.objects.pool import ObjectAnswer
 from operators.recognise.objects.run_objects import RunObjects
 from tests.operators.recognise.objects.looks import box, look
 

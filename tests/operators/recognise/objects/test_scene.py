@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, SCENE_RULE
+from operators.recognise.objects.pool import ObjectAnswer
 from operators.recognise.objects.scene import MOST_LOOKS, Scene
 from serving.common.tensors import Image
 from tests.operators.recognise.objects.looks import box, look

@@ -17,7 +17,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.looks import ChainNetworks
 from operators.recognise.objects.scenes import Scenes
-from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from operators.testing import FakeEngine, call, card_of, make_frame, so_far
@@ -46,7 +46,7 @@ class Camera:
         self.scenes = Scenes(recogniser, pictures)
         variants = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         networks = ChainNetworks(recogniser, UnitCosts(self.engine), variants)
-        terms = ChainTerms(rule or Rule(0.9), listeners=Listeners(observer=self.heard))
+        terms = ChainTerms(rule or Rule(0.9), observer=self.heard)
         self.chain = Chain("scene", networks, terms, self.scenes)
         if served:
             audits = {"variant small": served}
