@@ -61,7 +61,7 @@ def sequential(disagreements: float, audits: float, error: float) -> ConfidenceI
     """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most."""
     if not audits:
         return ConfidenceInterval(0.0, 1.0)
-    fewest, most = _expected(disagreements, error)
+    fewest, most = _least_expected(disagreements, error), most_expected(disagreements, error)
     return ConfidenceInterval(max(0.0, 1 - most / audits), min(1.0, max(0.0, 1 - fewest / audits)))
 
 
@@ -74,14 +74,16 @@ def _log_mixture(n: float, m: float) -> float:
     return m + math.lgamma(n + 1) - (n + 1) * math.log1p(m)
 
 
-def _expected(n: float, error: float) -> tuple[float, float]:
-    """The least and the greatest m that are not ruled out; log M falls until m = n and rises from there."""
-
-    def excess(m: float) -> float:
-        return _log_mixture(n, m) + math.log(error)
-
+def most_expected(n: float, error: float) -> float:
+    """The greatest m that n disagreements do not rule out: log M rises from m = n on."""
     far = 2.0 * (n + 1)
-    while excess(far) < 0:
+    while not against(n, far, error):
         far *= 2
-    least = crossing(excess, 0.0, n) if n and excess(0.0) > 0 else 0.0
-    return least, crossing(excess, n, far)
+    return crossing(lambda m: _log_mixture(n, m) + math.log(error), n, far)
+
+
+def _least_expected(n: float, error: float) -> float:
+    """The least m that they do not rule out: log M falls until m = n."""
+    if not n or not against(n, 0.0, error):
+        return 0.0
+    return crossing(lambda m: _log_mixture(n, m) + math.log(error), 0.0, n)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 import msgspec
 
-from cache_adapt.audit.confidence import ConfidenceInterval, against, exact, sequential
+from cache_adapt.audit.confidence import ConfidenceInterval, against, exact, most_expected, sequential
 from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import Rule
 
@@ -45,11 +46,8 @@ def verdict(recent: Recent, rule: Rule) -> Verdict:
 
 
 def least_audits(accuracy: float, error: float = Rule(1.0).error) -> int:
-    """How many audits prove that a shortcut agrees so often, 0…1, if it always does."""
-    audits = 1
-    while not against(0, (1 - accuracy) * audits, error):
-        audits += 1
-    return audits
+    """How many audits prove that a shortcut agrees so often, 0 up to but not 1, if it always does."""
+    return ceil(most_expected(0, error) / (1 - accuracy))
 
 
 def is_worse(period: Period, rule: Rule) -> bool:

@@ -77,11 +77,14 @@ MOST_CUTS = 2
 
 
 def fitting(cuts: Sequence[ExitCut], labels: int) -> Sequence[ExitCut]:
-    """The cuts, where a sample can hold the taps of any of them and the probabilities of so many labels.
+    """The cuts of which a sample can hold the taps of any, beside the probabilities of so many labels: the largest go.
 
-    Raises ModelError where it cannot.
+    Raises ModelError where none is left.
     """
-    values = RowLayout(tuple(sorted(cut.values for cut in cuts)[-MOST_CUTS:]), labels).dims
-    if values > MOST_VALUES:
+    kept = sorted(cuts, key=lambda cut: cut.values)
+    values = 0
+    while kept and (values := RowLayout(tuple(cut.values for cut in kept[-MOST_CUTS:]), labels).dims) > MOST_VALUES:
+        kept.pop()
+    if not kept:
         raise ModelError(f"a sample of {labels} words would take {values} numbers, and {MOST_VALUES} are the most")
-    return cuts
+    return [cut for cut in cuts if cut in kept]
