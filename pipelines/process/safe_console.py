@@ -12,12 +12,19 @@ from rich.text import Text
 
 from serving.common.untrusted import printable_lines
 
+GUESSED, WIDE = 80, 200
+"""Columns: those that Rich takes where nobody says how many there are, and those that a log or a file gets then."""
+
 
 class SafeConsole(Console):
-    """Rich's console, for text that is meant as it stands: neither escapes nor markup are obeyed."""
+    """Rich's console, for text that is meant as it stands: neither escapes nor markup are obeyed.
+
+    Where it is no terminal lines are not broken, but for very long ones."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
+        if not self.is_terminal and self.width == GUESSED:
+            self.width = WIDE
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Text of tables and lines passes here."""

@@ -37,6 +37,13 @@ def test_tables_obey_neither_escapes_nor_markup(capsys: pytest.CaptureFixture[st
     assert "[red]line[/red]" in said
 
 
+def test_lines_in_a_file_are_whole(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    line = ", ".join(f"thing{number} 1" for number in range(15))
+    SafeConsole().print(line)
+    assert capsys.readouterr().out == f"{line}\n"
+
+
 def test_a_log_record_is_one_line_whatever_it_quotes() -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
