@@ -164,4 +164,6 @@ def shortage(error: Exception) -> str | None:
     if refused or any(said in str(error) for said in _SAID):
         detail = f" ({error})" if str(error) else ""
         return f"the machine refuses memory{detail}: {_MORE}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"no space is left for {error.filename or 'the output'}: make some, or write elsewhere"
     return None

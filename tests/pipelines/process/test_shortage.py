@@ -27,9 +27,15 @@ def test_what_is_short_and_what_to_do(error: Exception) -> None:
     assert "give the process more memory (the container's limit, or `ulimit -v`)" in said
 
 
-@pytest.mark.parametrize("error", [ValueError("3"), OSError(errno.ENOSPC, "No space left on device"), ImportError("x")])
+@pytest.mark.parametrize("error", [ValueError("3"), OSError(errno.EIO, "Input/output error"), ImportError("x")])
 def test_other_errors_are_none(error: Exception) -> None:
     assert shortage(error) is None
+
+
+@pytest.mark.parametrize(("place", "said"), [(None, "the output"), ("/var/x.json", "/var/x.json")])
+def test_a_full_disk_is_a_shortage_too(place: str | None, said: str) -> None:
+    error = OSError(errno.ENOSPC, "No space left on device", place)
+    assert shortage(error) == f"no space is left for {said}: make some, or write elsewhere"
 
 
 def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
