@@ -1,7 +1,8 @@
 """Figures that are older than what they measure: ``python -m benchmarks.stale``, most stale first.
 
 A figure is as old as the commit that measured it: the newest that changed its CSV up to the day in the first line, for
-later ones only rename a column. It measures its benchmark, the parts of it, and the modules that these import directly.
+later ones only rename a column. It measures its benchmark, the parts of it, the modules that these import directly, and
+the networks that ship and that they name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HARNESS = "benchmarks/harness.py"
+WEIGHTS = "serving/models/*/model.onnx"
 
 
 class NoHistory(Exception):
@@ -65,13 +67,20 @@ def imported(root: Path, path: str) -> Iterator[str]:
 
 
 def exercised(root: Path, benchmark: str) -> tuple[str, ...]:
-    """The benchmark with its parts, and what these import; the harness, which all share, is left out."""
+    """The benchmark with its parts, what these import, and the networks that ship and that they name.
+
+    The harness, which all share, is left out.
+    """
     found, waiting = set(), [benchmark]
+    weights = {path.parent.name: path.relative_to(root).as_posix() for path in root.glob(WEIGHTS)}
     while waiting:
         path = waiting.pop()
         if path not in found and path != HARNESS:
             found.add(path)
-            waiting += [each for each in imported(root, path) if path.startswith("benchmarks/")]
+            if path.startswith("benchmarks/"):
+                waiting += imported(root, path)
+                said = set(re.findall(r"[\w-]+", (root / path).read_text(encoding="utf-8")))
+                found |= {weights[name] for name in said & weights.keys()}
     return tuple(sorted(found))
 
 

@@ -60,6 +60,17 @@ def test_parts_and_what_they_import_count_and_the_harness_and_what_lies_further_
     assert age(root).commits_since == 1
 
 
+def test_networks_that_ship_count_where_a_benchmark_names_them(root: Path) -> None:
+    near, far = "serving/models/near/model.onnx", "serving/models/near-by/model.onnx"
+    commit(root, {near: "1", far: "1", "benchmarks/a_parts/part.py": 'NETWORK = "near"\n'}, "2026-01-03")
+    commit(root, {"benchmarks/results/a.csv": "# 2026-01-04; a machine\nx\n1\n"}, "2026-01-04")
+    assert near in age(root).files
+    commit(root, {far: "2"}, "2026-01-05")
+    assert age(root).commits_since == 0
+    commit(root, {near: "2"}, "2026-01-05")
+    assert age(root).commits_since == 1
+
+
 def test_a_column_that_is_renamed_later_makes_no_figure_younger(root: Path) -> None:
     commit(root, {"serving/near.py": "x = 1\n"}, "2026-01-03")
     commit(root, {"benchmarks/results/a.csv": "# 2026-01-02; a machine\ny\n1\n"}, "2026-01-04")
