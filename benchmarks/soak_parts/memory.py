@@ -57,7 +57,7 @@ def mb_per_hour(found: Sequence[Sample], field: str, from_s: float) -> dict[str,
 
 
 def low_points(found: Sequence[Sample], field: str) -> list[Sample]:
-    """The least sample of each full minute, or all samples where there are less than three minutes.
+    """The least sample of each full minute that has one, or all samples where there are less than three minutes.
 
     Workers give free memory back once a minute: what they hold above the low points is no growth, what leaks stays.
     """
@@ -67,7 +67,8 @@ def low_points(found: Sequence[Sample], field: str) -> list[Sample]:
     minutes: dict[int, list[Sample]] = {}
     for each in found:
         minutes.setdefault(int((each.time_s - found[0].time_s) // LOW_POINT_S), []).append(each)
-    return [min(minutes[number], key=lambda each: float(getattr(each, field))) for number in range(full)]
+    mine = (minutes[number] for number in range(full) if number in minutes)
+    return [min(each, key=lambda one: float(getattr(one, field))) for each in mine]
 
 
 def _sample(process: psutil.Process, name: str, time_s: float) -> Sample:

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from benchmarks.soak_parts import viewer as viewer_part
-from benchmarks.soak_parts.memory import Sample, mb_per_hour, samples
+from benchmarks.soak_parts.memory import Sample, low_points, mb_per_hour, samples
 
 
 def sample(time_s: float, mb: float, process: str = "worker") -> Sample:
@@ -32,6 +32,12 @@ def test_memory_that_is_given_back_each_minute_is_no_growth_and_what_stays_is() 
     found = mb_per_hour([*saw, *leak], "rss_mb", 0)
     assert found["saw"] == pytest.approx(18)
     assert found["leak"] == pytest.approx(15)
+
+
+def test_minutes_without_a_sample_count_for_nothing() -> None:
+    found = [sample(each, 100 + each / 60) for each in range(0, 600, 5) if not 120 <= each < 300]
+    assert [each.time_s for each in low_points(found, "rss_mb")] == [0, 60, 300, 360, 420, 480, 540]
+    assert mb_per_hour(found, "rss_mb", 0)["worker"] == pytest.approx(60)
 
 
 def test_each_process_has_its_own_slope_and_one_that_is_gone_none() -> None:
