@@ -3,5 +3,5 @@ temperature and a threshold, a distribution's tails, and jobs in a child process
 of a user's crops and audits are built on it.
 
 Read in this order: ``budget``, ``account``, ``retry_gap``, ``features``, ``softmax_regression``, ``ridge``,
-``calibration``, ``binomial``, ``job_runner``, ``job_child``.
+``calibration``, ``binomial``, ``child_job``.
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.vocabulary import Vocabulary
-from learning.job_child import serve_jobs
+from learning.child_job import do_job
 from operators.detect.agreement import UNSURE, same_objects
 from operators.recognise.classifier import probabilities
 from operators.wire.result import UNKNOWN
@@ -125,4 +125,4 @@ def _same_words(card: ModelCard, named: Sequence[int], reference: Sequence[Array
 
 
 if __name__ == "__main__":
-    serve_jobs(ContestJob)
+    do_job(ContestJob)

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from learning.budget import Budget
-from learning.job_child import JobAnswer
-from learning.job_runner import JobRunner
+from learning.child_job import in_child
 from learning.retry_gap import RetryGap
 from operators.inference import Inference
 from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
@@ -160,11 +159,7 @@ class StandIns:
         from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob
 
         job = ContestJob.of(self._known, self._artefacts_dir, each.variants, use.items)
-        runner = JobRunner(CHILD, NAME)
-        try:
-            answer = JobAnswer.read(await runner.run(msgspec.json.encode(job)))
-        finally:
-            await runner.close()
+        answer = await in_child(CHILD, NAME, msgspec.json.encode(job))
         if answer.error:
             raise SluiceError(answer.error)
         return decode(answer.result, Contest), answer.processor_s

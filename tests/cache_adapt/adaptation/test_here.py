@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import numpy as np
-import psutil
 import pytest
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -21,7 +20,6 @@ from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PERIOD_S
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import SPAN_S, Rows
 from learning.budget import FIRST_S, Budget, unlimited
-from learning.job_runner import JobRunner
 from pipelines.process.tasks import meanwhile
 from serving.common.threads import ThreadTime
 from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
@@ -136,36 +134,6 @@ async def test_what_takes_longer_does_not_happen_on_the_event_loop() -> None:
             await world.look()
     assert judged_in
     assert threading.get_ident() not in judged_in
-
-
-class InAProcess(Majority):
-    """Trains in a child process that answers a job with its text reversed."""
-
-    def __init__(self, runner: JobRunner) -> None:
-        super().__init__()
-        self.runner, self.job = runner, b"\x01"
-
-    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
-        self.trained.append(rows)
-        return MadeArtefact(await self.runner.run(self.job), "by a child")
-
-
-async def test_a_child_process_trains_and_its_training_ends_with_the_process() -> None:
-    runner = JobRunner("tests.learning.job_process", "the tester")
-    kind = InAProcess(runner)
-    world = World(kind)
-    async with world.running():
-        world.see(50)
-        await world.look()
-        assert world.elsewhere.newest(OWN_TARGET)
-        pid = runner.pid
-        assert pid
-        kind.job = b"sleep"
-        world.see(100)
-        world.clock.advance(LOOK_S)
-        await until(lambda: len(kind.trained) == 2)
-    assert not psutil.pid_exists(pid)
-    await runner.close()
 
 
 async def test_what_nobody_wants_any_more_and_old_samples_go() -> None:

@@ -107,7 +107,7 @@ import asyncio, sys
 from contextlib import closing
 from pathlib import Path
 from pipelines.measure.stand_ins.contest_job import CHILD, NAME
-from learning.job_runner import JobRunner
+from learning.child_job import in_child
 from operators.capture.live.protocol import Channel
 from operators.capture.live.protocol import DecodeJob
 from serving.profiling.footprint import footprint
@@ -121,12 +121,10 @@ with closing(Channel(JOB)) as channel:
     print(channel.receive(60)[0].reason)
 
 async def train():
-    runner = JobRunner(CHILD, NAME)
     try:
-        await runner.run(b"nothing")
+        await in_child(CHILD, NAME, b"nothing")
     except Exception as error:
         print(error)
-    await runner.close()
 
 asyncio.run(train())
 print(footprint(reference("endless"), Path(sys.argv[1]), 1, 1).memory_bytes >= 0)

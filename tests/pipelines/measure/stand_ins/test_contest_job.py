@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from learning.job_child import JobAnswer, answered
-from learning.job_runner import JobRunner
+from learning.child_job import answered, in_child
 from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob, _agree, alone
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import Malformed, SluiceError
@@ -30,11 +29,7 @@ def job(cache: Path, count: int = 32, **changes: object) -> bytes:
 
 
 async def test_the_process_answers_with_figures_and_its_cost(tmp_path: Path) -> None:
-    runner = JobRunner(CHILD, NAME)
-    try:
-        answer = JobAnswer.read(await runner.run(job(tmp_path)))
-    finally:
-        await runner.close()
+    answer = await in_child(CHILD, NAME, job(tmp_path))
     assert answer.error == ""
     contest = msgspec.json.decode(answer.result, type=Contest)
     (only,) = contest.contenders
