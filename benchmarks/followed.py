@@ -26,7 +26,7 @@ from benchmarks.exit_parts.cifar import Cifar
 from benchmarks.harness import Outcome, Row, run
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard, HeardLooks
+from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
@@ -113,8 +113,8 @@ def _rows(cifar: Cifar, first: ExitRows, stream: ExitRows, target: float) -> Ite
 
 def gone(shown: Shown, follows: bool) -> Went:
     """Show the images in their order."""
-    said = Heard.of(_heard(shown, shown.stream, 0), shown.spec.vocabulary, None)
-    heard, tunings_ms = [_heard(shown, shown.first, 0)], list[float]()
+    said = Heard.of(shown.artefact.exits, _looks(shown.stream, 0))
+    heard, tunings_ms = [_looks(shown.first, 0)], list[float]()
     thresholds = _tuned(shown, heard, tunings_ms)
     answered, right = np.zeros(len(shown.stream), np.bool_), np.ones(len(shown.stream), np.bool_)
     for start in range(0, len(shown.stream), EVERY):
@@ -122,21 +122,20 @@ def gone(shown: Shown, follows: bool) -> Went:
         found = said.chain(thresholds)
         answered[now], right[now] = found.place[now] < len(thresholds), found.right[now]
         if follows:
-            heard.append(_heard(shown, shown.stream.of(now), len(shown.first) + start))
+            heard.append(_looks(shown.stream.of(now), len(shown.first) + start))
             thresholds = _tuned(shown, heard, tunings_ms)
     return Went(answered, right, tunings_ms)
 
 
-def _heard(shown: Shown, rows: ExitRows, number: int) -> HeardLooks:
-    """Looks of which the exits are heard, each at another object; ``number``: of the first."""
-    objects = [str(number + row) for row in range(len(rows))]
-    return HeardLooks.of(shown.artefact.exits, replace(rows, shown=ShownLooks.of(objects)))
+def _looks(rows: ExitRows, number: int) -> ExitRows:
+    """Each at another object; ``number``: of the first."""
+    return replace(rows, shown=ShownLooks.of([str(number + row) for row in range(len(rows))]))
 
 
-def _tuned(shown: Shown, heard: Sequence[HeardLooks], tunings_ms: list[float]) -> NDArray[np.float64]:
+def _tuned(shown: Shown, looks: Sequence[ExitRows], tunings_ms: list[float]) -> NDArray[np.float64]:
     """The thresholds by what was heard; 0 where no exit pays."""
+    newest = Heard.of(shown.artefact.exits, ExitRows.joined(looks).newest(KEPT))
     began_s = time.thread_time()
-    newest = HeardLooks.joined(heard).at(slice(-KEPT, None))
     choice = chosen(shown.artefact, newest, shown.spec, None, LookSeconds(shown.whole_s))
     tunings_ms.append(1e3 * (time.thread_time() - began_s))
     return np.zeros(len(shown.artefact.exits)) if choice is None else np.array(choice.thresholds)

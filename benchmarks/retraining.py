@@ -24,7 +24,7 @@ from benchmarks.harness import Outcome, interleaved, run
 from benchmarks.recogniser_parts.dear import DEAR, MIDDLE, ready
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard, HeardLooks
+from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitsSpec
@@ -108,7 +108,7 @@ def tuning_s(window: Window) -> float:
     """Processor seconds of this thread for a tuning, each sample by exits that have not seen it."""
     artefact = window.fitted()
     shown = ShownLooks.of([str(row) for row in range(len(window.rows))])
-    heard = Heard.of(HeardLooks.unseen(artefact, replace(window.rows, shown=shown)), window.spec.vocabulary, None)
+    heard = Heard.unseen(artefact, replace(window.rows, shown=shown))
     costs = ExitCosts.of([cut.share for cut in window.spec.cuts], 1.0, 0.01, 0.01)
     began_s = time.thread_time()
     tuned(heard, costs, AGREEMENT)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.learned_exit import LearnedExit
-from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
+from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks
 from cache_adapt.learned.rows import ExitRows
-from cache_adapt.learned.vocabulary import Vocabulary, WordNumbers
+from cache_adapt.learned.vocabulary import WordNumbers
 
 CORRELATION = 0.3
 """Intraclass correlation of names lost for looks at one object, over two cuts on four generated streets."""
@@ -61,57 +60,9 @@ class Judged:
         return float(self.wrong[among].mean()) if among.any() else 0.0
 
 
-class HeardLooks(NamedTuple):
-    """The words of R exits, in the order of the network, and of its end for N looks."""
-
-    errors: NDArray[np.float32]
-    """R × N error scores."""
-    said: NDArray[np.intp]
-    """R × N words, sure or not."""
-    words: WordNumbers
-    """N: the end's."""
-    pooled: SaidLooks
-    """R + 1 × N, the end's last: as they are pooled."""
-    shown: ShownLooks
-
-    @classmethod
-    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, rule: PoolRule | None = None) -> HeardLooks:
-        """Ask exits, of which there is one at least, about looks at objects that have a tap for each of them.
-
-        ``rule``: how looks are pooled; None: each is an answer.
-        """
-        assert rows.shown is not None
-        by_look = rule is not None and rule.by_look
-        found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
-        shares = [one.shares(tap, each.words) for one, tap, each in zip(exits, rows.taps, found, strict=True)]
-        looks = [SaidLooks.of(each, exits[0].vocabulary, by_look) for each in (*shares, rows.shares)]
-        pooled = SaidLooks(np.stack([each.labels for each in looks]), np.stack([each.certainties for each in looks]))
-        errors, said = np.stack([each.errors for each in found]), np.stack([each.words for each in found])
-        return cls(errors, said, rows.words, pooled, rows.shown)
-
-    @classmethod
-    def unseen(cls, artefact: ExitArtefact, rows: ExitRows, rule: PoolRule | None = None) -> HeardLooks:
-        """Ask about each of the rows, which are in folds, the exits that have not seen its fold: in another order."""
-        assert rows.folds is not None
-        folds = np.unique(rows.folds).tolist()
-        return cls.joined([cls.of(artefact.unseen(fold), rows.of(rows.folds == fold), rule) for fold in folds])
-
-    def at(self, rows: slice) -> HeardLooks:
-        """Some of the looks."""
-        errors, said, pooled = self.errors[:, rows], self.said[:, rows], self.pooled.at(rows)
-        return HeardLooks(errors, said, self.words[rows], pooled, self.shown.at(rows))
-
-    @classmethod
-    def joined(cls, looks: Sequence[HeardLooks]) -> HeardLooks:
-        """Looks by the same exits, one after the other; there are some."""
-        errors, said, words = (np.concatenate(each, axis=-1) for each in zip(*(few[:3] for few in looks), strict=True))
-        pooled = [np.concatenate(each, axis=1) for each in zip(*(few.pooled for few in looks), strict=True)]
-        return cls(errors, said, words, SaidLooks(*pooled), ShownLooks.joined([few.shown for few in looks]))
-
-
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The same, and what comes of it at some thresholds."""
+    """The words of R exits, in the order of the network, and of its end for N looks; and what comes of that."""
 
     errors: NDArray[np.float32]
     """R × N error scores."""
@@ -127,12 +78,30 @@ class Heard:
     """The answers of objects, where these are published; None: each look is."""
 
     @classmethod
-    def of(cls, looks: HeardLooks, words: Vocabulary, rule: PoolRule | None) -> Heard:
-        """``rule``: how looks are pooled; None: each is an answer."""
-        objects, pooled = numbered(looks.shown.objects), None
+    def of(cls, exits: Sequence[LearnedExit], rows: ExitRows, rule: PoolRule | None = None) -> Heard:
+        """Ask exits, of which there is one at least, about looks at objects that have a tap for each of them.
+
+        ``rule``: how looks are pooled; None: each is an answer.
+        """
+        return cls._of([(exits, rows)], rule)
+
+    @classmethod
+    def unseen(cls, artefact: ExitArtefact, rows: ExitRows, rule: PoolRule | None = None) -> Heard:
+        """Ask about each of the rows, which are in folds, the exits that have not seen its fold: in another order."""
+        assert rows.folds is not None
+        folds = np.unique(rows.folds).tolist()
+        return cls._of([(artefact.unseen(fold), rows.of(rows.folds == fold)) for fold in folds], rule)
+
+    @classmethod
+    def _of(cls, parts: Sequence[tuple[Sequence[LearnedExit], ExitRows]], rule: PoolRule | None) -> Heard:
+        looks = [_said(exits, rows, rule is not None and rule.by_look) for exits, rows in parts]
+        errors, said, labels, certainties = (np.concatenate(each, axis=1) for each in zip(*looks, strict=True))
+        rows, words = ExitRows.joined([few for _, few in parts]), parts[0][0][0].vocabulary
+        assert rows.shown is not None
+        objects, pooled = numbered(rows.shown.objects), None
         if rule is not None:
-            pooled = PooledAnswers.of_looks(objects, looks.shown, looks.pooled, words, rule)
-        return cls(looks.errors, looks.said, looks.words, words.unknown, objects, pooled)
+            pooled = PooledAnswers.of_looks(objects, rows.shown, SaidLooks(labels, certainties), words, rule)
+        return cls(errors, said, rows.words, words.unknown, objects, pooled)
 
     def only(self, answers: NDArray[np.bool_] | None) -> Heard:
         """The same where exits may say no other words than these (L + 1); None: all."""
@@ -164,6 +133,17 @@ class Heard:
         pooled, end = self.pooled, self.pooled.end
         answered = np.bincount(pooled.objects, left, pooled.count) > 0
         return Judged(pooled.of(answers.place) != end, answered, end != self.unknown)
+
+
+def _said(
+    exits: Sequence[LearnedExit], rows: ExitRows, by_look: bool
+) -> tuple[NDArray[np.float32], NDArray[np.intp], WordNumbers, NDArray[np.float32]]:
+    """Error scores and words by R exits, then labels and certainties by these and the end, as they are pooled."""
+    found = [each.words(tap) for each, tap in zip(exits, rows.taps, strict=True)]
+    shares = [one.shares(tap, each.words) for one, tap, each in zip(exits, rows.taps, found, strict=True)]
+    looks = [SaidLooks.of(each, exits[0].vocabulary, by_look) for each in (*shares, rows.shares)]
+    labels, certainties = np.stack([each.labels for each in looks]), np.stack([each.certainties for each in looks])
+    return np.stack([each.errors for each in found]), np.stack([each.words for each in found]), labels, certainties
 
 
 def numbered(objects: Iterable[Hashable]) -> NDArray[np.intp]:

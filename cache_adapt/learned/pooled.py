@@ -78,10 +78,6 @@ class SaidLooks(NamedTuple):
         named = certain >= words.least_confidence
         return cls(np.where(named, labels, words.unknown), np.where(named, certain, 1 - certain))
 
-    def at(self, rows: slice) -> SaidLooks:
-        """Some of the looks."""
-        return SaidLooks(self.labels[..., rows], self.certainties[..., rows])
-
 
 @dataclass(frozen=True)
 class PooledAnswers:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.heard import Heard, HeardLooks
+from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.rows import ExitRows
@@ -58,16 +58,10 @@ def answers_of(words: Collection[int] | None, unknown: int) -> NDArray[np.bool_]
 
 
 def chosen(
-    artefact: ExitArtefact,
-    looks: HeardLooks,
-    spec: ExitsSpec,
-    words: Collection[int] | None,
-    seconds: LookSeconds,
-    rule: PoolRule | None = None,
+    artefact: ExitArtefact, heard: Heard, spec: ExitsSpec, words: Collection[int] | None, seconds: LookSeconds
 ) -> ExitChoice | None:
-    """The best exits of an artefact by these looks, which are pooled by a rule; None where none pay."""
-    vocabulary = artefact.card.vocabulary
-    heard = Heard.of(looks, vocabulary, rule).only(answers_of(words, vocabulary.unknown))
+    """The best exits of an artefact by what was heard of them; None where none pay."""
+    heard = heard.only(answers_of(words, artefact.card.vocabulary.unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
     costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], seconds.through, CUT_S, LOOKUP_S)
     if seconds.beyond:
@@ -103,7 +97,7 @@ def chosen_on(
     """The same by looks that are held, at the cuts of ``spec``: each by exits that have not seen its fold."""
     places = {cut.tensor: place for place, cut in enumerate(spec.cuts)}
     rows = held.at([places[each.tensor] for each in artefact.exits])
-    return chosen(artefact, HeardLooks.unseen(artefact, rows, rule), spec, words, seconds, rule)
+    return chosen(artefact, Heard.unseen(artefact, rows, rule), spec, words, seconds)
 
 
 def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:

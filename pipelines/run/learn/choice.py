@@ -12,7 +12,7 @@ from cache_adapt.exits.certify import upper_bound
 from cache_adapt.exits.ramps import BUDGET
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard, HeardLooks
+from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.rows import ExitRows
@@ -129,9 +129,7 @@ class _Judged:
         return "no exit answers enough to be worth its cut"
 
     def heard(self, places: Sequence[int]) -> Heard:
-        some = [self.exits[place] for place in places]
-        looks = HeardLooks.of(some, self.rows.at(places), self.network.rule)
-        return Heard.of(looks, some[0].vocabulary, self.network.rule)
+        return Heard.of([self.exits[place] for place in places], self.rows.at(places), self.network.rule)
 
     def tuned(self, places: Sequence[int]) -> TunedExits:
         costs = self.network.costs.of(places, [self.lookups_s[place] for place in places])

@@ -9,8 +9,8 @@ import numpy as np
 
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import HeardLooks
-from cache_adapt.learned.pooled import ShownLooks
+from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
@@ -40,10 +40,12 @@ def in_folds(rows: ExitRows) -> ExitRows:
     return replace(rows, folds=np.arange(len(rows)) % FOLDS)
 
 
-def listened(artefact: ExitArtefact, rows: ExitRows, objects: Sequence[str] | None = None) -> HeardLooks:
+def listened(
+    artefact: ExitArtefact, rows: ExitRows, objects: Sequence[str] | None = None, rule: PoolRule | None = None
+) -> Heard:
     """What exits say of looks at whole objects; None: each is at another."""
     names = [str(row) for row in range(len(rows))] if objects is None else objects
-    return HeardLooks.of(artefact.exits, replace(rows, shown=ShownLooks.of(names)))
+    return Heard.of(artefact.exits, replace(rows, shown=ShownLooks.of(names)), rule)
 
 
 def exits(count: int = 600, spec: ExitsSpec = SPEC) -> ExitArtefact:

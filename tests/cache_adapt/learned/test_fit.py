@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, TooEarly, fit
-from cache_adapt.learned.heard import HeardLooks
+from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.pooled import ShownLooks
 from cache_adapt.learned.rows import FOLDS, ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
@@ -132,9 +132,7 @@ def test_each_fold_has_exits_that_have_not_seen_it():
 def test_exits_of_folds_are_judged_as_on_objects_that_nobody_has_seen():
     rng, rows = np.random.default_rng(0), in_folds(samples(150, noises=(60.0, 40.0)))
     artefact = fit("vehicle", SHA, SPEC, rows)
-    unseen = HeardLooks.unseen(
-        artefact, replace(rows, shown=ShownLooks.of([str(each) for each in rng.permutation(150)]))
-    )
+    unseen = Heard.unseen(artefact, replace(rows, shown=ShownLooks.of([str(each) for each in rng.permutation(150)])))
     later = samples(3000, seed=1, noises=(60.0, 40.0))
     new = (artefact.exits[1].words(later.taps[1]).words == later.words).mean()
     assert abs((unseen.said[1] == unseen.words).mean() - new) < 0.1

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from cache_adapt.learned.heard import CORRELATION, Heard, HeardLooks, Judged, numbered
-from cache_adapt.learned.pooled import PoolRule
-from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, listened, samples
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.heard import CORRELATION, Heard, Judged, numbered
+from cache_adapt.learned.pooled import PoolRule, ShownLooks
+from cache_adapt.learned.rows import FOLDS
+from tests.cache_adapt.learned.taught import LABELS, SHA, SPEC, WORDS, exits, in_folds, listened, samples
 
 RULE = PoolRule(words=LABELS + 1, correlation=0.6, part=0.7)
 
 
 def heard(count: int = 400, seed: int = 1) -> Heard:
-    return Heard.of(listened(exits(), samples(count, seed)), WORDS, None)
+    return listened(exits(), samples(count, seed))
 
 
 def judged(wrong: Sequence[int], count: int, alike: Sequence[int] | None = None) -> Judged:
@@ -88,7 +91,7 @@ def test_without_pools_each_look_is_an_answer():
 
 def test_with_pools_each_object_is_an_answer():
     rows, names = samples(400, 1), [str(row // 4) for row in range(400)]
-    known = Heard.of(listened(exits(), rows, names), WORDS, RULE)
+    known = listened(exits(), rows, names, RULE)
     answers = known.chain(np.array([0.1, 0.3]))
     found = known.judged(answers)
     assert len(found.wrong) == len(found.answered) == len(found.named) == 100
@@ -100,15 +103,17 @@ def test_with_pools_each_object_is_an_answer():
     assert not found.wrong[~found.answered].any(), "what no exit has looked at is as the end says"
 
 
-def test_looks_by_the_same_exits_are_joined_in_their_order_and_parted_again():
-    rows = samples(60, 1)
-    whole = listened(exits(), rows)
-    parts = [listened(exits(), rows.of(slice(0, 20))), listened(exits(), rows.of(slice(20, 60)))]
-    found = HeardLooks.joined(parts)
-    for one, other in zip((*found[:3], *found.pooled), (*whole[:3], *whole.pooled), strict=True):
-        assert np.allclose(one, other)
-    assert found.at(slice(-40, None)).words.tolist() == parts[1].words.tolist()
-    assert found.at(slice(0, 2)).shown.objects == ["0", "1"]
+def test_each_look_is_heard_by_exits_that_have_not_seen_its_fold():
+    rows = replace(in_folds(samples(60, 1)), shown=ShownLooks.of([str(row) for row in range(60)]))
+    artefact = fit("vehicle", SHA, SPEC, in_folds(samples(300, 2)))
+    found = Heard.unseen(artefact, rows, RULE)
+    for fold in range(FOLDS):
+        mine = rows.of(rows.folds == fold)
+        alone, place = Heard.of(artefact.unseen(fold), mine, RULE), slice(20 * fold, 20 * fold + 20)
+        assert np.allclose(found.errors[:, place], alone.errors)
+        assert found.words[place].tolist() == mine.words.tolist()
+    assert found.pooled is not None
+    assert found.pooled.count == 60
 
 
 def test_objects_are_numbered_as_they_come():

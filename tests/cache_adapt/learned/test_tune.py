@@ -22,7 +22,7 @@ UNKNOWN = LABELS
 
 
 def heard(count: int = 800, seed: int = 1) -> Heard:
-    return Heard.of(listened(exits(), samples(count, seed)), WORDS, None)
+    return listened(exits(), samples(count, seed))
 
 
 def made(errors: Sequence[Sequence[float]], said: Sequence[Sequence[int]], words: Sequence[int]) -> Heard:
@@ -80,9 +80,9 @@ def test_a_grid_of_all_thresholds_finds_hardly_better_ones(seed):
 
 def test_what_is_promised_comes_on_further_inputs():
     artefact, later = exits(1200), samples(6000, 99)
-    further, agreements, lost = Heard.of(listened(artefact, later), WORDS, None), [], []
+    further, agreements, lost = listened(artefact, later), [], []
     for seed in range(1, 13):
-        found = tuned(Heard.of(listened(artefact, samples(800, seed)), WORDS, None), COSTS, 0.9)
+        found = tuned(listened(artefact, samples(800, seed)), COSTS, 0.9)
         chain = further.chain(np.array(found.thresholds))
         answered = chain.place < 2
         assert answered.mean() == pytest.approx(found.answered, abs=0.1)
