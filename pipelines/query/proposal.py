@@ -21,6 +21,8 @@ FPS = 5
 SLO_MS = 500
 EVERYDAY = ("person", "bicycle", "car", "motorcycle", "bus", "truck")
 """The default search: people and vehicles, as detectors call them."""
+LEAST = ("person", "car")
+"""Those of them that a detector has to know."""
 
 Classes = Mapping[str, Sequence[str]]
 """The words of each model, by its name."""
@@ -31,7 +33,7 @@ class ModelWords:
     detectors: Classes
     recognisers: Classes
     public: Classes
-    """Detectors that are not here, and can be pulled."""
+    """Detectors that are not here, and can be pulled, the smallest first."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def words_of(known: Catalogue) -> ModelWords:
     """The words of a catalogue's models, and of those that can be pulled into it."""
     cards = [entry.card for entry in known.list()]
     here = {card.name for card in cards}
-    public = {name: model for name, model in public_models().items() if name not in here}
+    small_first = sorted(public_models().items(), key=lambda each: each[1].builds[0].size_bytes)
+    public = {name: model for name, model in small_first if name not in here}
     return ModelWords(
         {card.name: card.classes for card in cards if card.task == "detect"},
         {card.name: [word for word in card.classes if word != card.other_label] for card in cards if _names(card)},
@@ -63,10 +66,19 @@ def everyday(words: ModelWords) -> Finder:
     >>> everyday(ModelWords({}, {}, {})).detector
     'motion'
     """
-    detector = _who(("person", "car"), words.detectors)
+    detector = _who(LEAST, words.detectors)
     if detector is None:
         return Finder(MOTION)
     return Finder(detector, tuple(word for word in EVERYDAY if word in words.detectors[detector]))
+
+
+def better(words: ModelWords) -> str | None:
+    """The detector to pull where none of these is here; None where one is.
+
+    >>> better(ModelWords({}, {}, {"tiny": ["car", "person"]})), better(ModelWords({"tiny": ["car", "person"]}, {}, {}))
+    ('tiny', None)
+    """
+    return _who(LEAST, words.public) if everyday(words).detector == MOTION else None
 
 
 def finder(wanted: Sequence[str], words: ModelWords, recogniser: str | None = None) -> Finder:

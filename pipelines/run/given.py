@@ -13,7 +13,16 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds
 from pipelines.query.check import open_query
 from pipelines.query.dag import CompiledQuery
-from pipelines.query.proposal import Finder, SecretFiles, everyday, query_name, query_text, words_of
+from pipelines.query.proposal import (
+    Finder,
+    ModelWords,
+    SecretFiles,
+    better,
+    everyday,
+    query_name,
+    query_text,
+    words_of,
+)
 from pipelines.query.yaml_file import MAX_BYTES, parse_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput, SourceError
@@ -45,14 +54,15 @@ def given(what: str, known: Catalogue, sources: Sequence[str], hwaccel: str, own
     if sources:
         raise BadInput(f"{what} is no query: give it alone, or a query with --source")
     uri = _source(what)
-    found, name = everyday(words_of(known)), query_name(uri.stream_id)
+    words, name = words_of(known), query_name(uri.stream_id)
+    found = everyday(words)
     with TemporaryDirectory(prefix="sluice-run-") as folder:
         file = Path(folder) / "query.yaml"
         text = query_text(name, [uri], found, SecretFiles(name))
         file.write_text(text, encoding="utf-8", errors="replace")  # the clip itself is given beside it
         wanted = open_query(file, known, [uri.reveal()])
         _check(what, uri, wanted, hwaccel)
-        notice = f"default query: {_words(found)}; to write it to a file: {_command(what, uri, found)}"
+        notice = f"default query: {_words(found)}{_more(words)}; to write it to a file: {_command(what, uri, found)}"
         yield Given(file, wanted, notice)
 
 
@@ -98,6 +108,12 @@ def _check(what: str, uri: SourceUri, wanted: CompiledQuery, hwaccel: str) -> No
 
 def _words(found: Finder) -> str:
     return f"{', '.join(found.labels) or 'whatever moves'}, found by {found.detector}"
+
+
+def _more(words: ModelWords) -> str:
+    """The way to people and vehicles, where only motion is looked for."""
+    detector = better(words)
+    return "" if detector is None else f" (for people and vehicles: sluice models pull {detector})"
 
 
 def _command(what: str, uri: SourceUri, found: Finder) -> str:

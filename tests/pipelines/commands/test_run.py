@@ -47,7 +47,10 @@ def results(path: Path) -> list[dict[str, object]]:
 def test_a_clip_without_a_detector_is_looked_at_for_what_moves(tmp_path: Path) -> None:
     write_clip(tmp_path / "my clip.mp4")
     line = told(run("my clip.mp4", "--out", "out.jsonl"))
-    assert line.startswith("default query: whatever moves, found by motion; to write it to a file: sluice init ")
+    pull = "for people and vehicles: sluice models pull yolox-nano"
+    assert line.startswith(
+        f"default query: whatever moves, found by motion ({pull}); to write it to a file: sluice init "
+    )
     found = results(tmp_path / "out.jsonl")
     assert {each["stream"] for each in found} == {"my-clip"}
     assert any(each["objects"] for each in found)
@@ -63,7 +66,7 @@ def test_with_a_detector_people_and_vehicles_are_looked_for(tmp_path: Path, data
     yolox_nano(tmp_path / "models", data_dir)
     clip = data_dir / "videos" / "person-bicycle-car-detection.mp4"
     said = run(clip, "--models", tmp_path / "models", "--limit", 20, "--out", "out.jsonl", "--record", "kept")
-    assert "person, bicycle, car, motorcycle, bus, truck, found by yolox-nano" in told(said)
+    assert "person, bicycle, car, motorcycle, bus, truck, found by yolox-nano; to write" in told(said)
     plans = [each["plan"]["nodes"]["detect"] for each in results(tmp_path / "out.jsonl")]  # type: ignore[index]
     assert {each["variant"] for each in plans} == {"yolox-nano"}
     assert all("skipped" in each for each in plans)
