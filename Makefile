@@ -22,7 +22,7 @@ test: $(VENV)/.installed-dev ## set up, then run all tests; starts a real Kafka 
 	@sh tests/real/install.sh
 	@$(BIN)/python -m tests.real.kafka ready
 	@$(BIN)/python -m tests.real.helm
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --reruns 1 --only-rerun "in vain|TimeoutException"
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --reruns 1 --only-rerun "in vain|Timeout(Exception|Error|Expired)"
 
 check: $(VENV)/.installed-dev ## lint, format check, types, import layers
 	$(BIN)/ruff check

@@ -16,7 +16,7 @@ from serving.common.redaction import KNOWN
 # examples of the day.
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+settings.load_profile("ci" if os.environ.get("CI") or os.environ.get("SLUICE_REQUIRE_REAL") else "here")
 
 pytest_plugins = [
     "tests.real.centerface",

@@ -67,7 +67,7 @@ def mlserver(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     ports = {"http_port": free_port(), "grpc_port": port, "metrics_port": free_port()}
     (folder / "settings.json").write_text(json.dumps({"host": "127.0.0.1", "parallel_workers": 0, **ports}))
     environment = {"PATH": str(python.parent), "PYTHONPATH": str(folder), "HOME": str(folder)}
-    command = [str(python.with_name("mlserver")), "start", str(folder)]
+    command = [str(python), str(python.with_name("mlserver")), "start", str(folder)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
     try:

@@ -83,7 +83,7 @@ async def working(wire: Wire, folder: Path) -> AsyncIterator[Desk]:
 
 
 async def results(wire: Wire, count: int) -> list[Result]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while len(found := await wire.all_of(wire.topics.results)) < count:  # noqa: ASYNC110 - messages are no event
             await asyncio.sleep(0.2)
     return [from_json(each.value, Result) for each in found]

@@ -64,7 +64,7 @@ class Installed:
         program = [str(self.python.parent / command[0]), *command[1:]]
         environment = {"HOME": str(self.folder), "PATH": ""}
         return subprocess.run(
-            program, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+            program, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
 
 

@@ -42,7 +42,7 @@ NODES = [
 def query(*uris: str, **more: object) -> Query:
     streams = [{"id": f"s{i}", "uri": uri} for i, uri in enumerate(uris)]
     return Query.model_validate(
-        {"version": 1, "name": "test", "slo_ms": 5000, "streams": streams, "nodes": NODES, **more}
+        {"version": 1, "name": "test", "slo_ms": 60_000, "streams": streams, "nodes": NODES, **more}
     )
 
 

@@ -117,6 +117,7 @@ async def test_a_body_that_does_not_come_is_let_go(monkeypatch: pytest.MonkeyPat
         answer = await reader.read()  # the connection is closed, or this would wait
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert answer.endswith(b"the body of this request has not come within 0.05 s\n")
+        monkeypatch.undo()
         async with ClientSession() as client, client.post(f"http://{at}/ask", data=b"x" * 100_000) as whole:
             assert whole.status == 504
         writer.close()
