@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
@@ -30,47 +30,6 @@ MAX_WAITING = 256
 MAX_BYTES = 32 << 20
 AT_ONCE = 8
 """Number of single-crop requests that wait in the engine at once: it fits them into its pauses."""
-
-
-class UntilPublished(Generic[T]):
-    """Things kept for frames until their results have been published, in the order of each stream."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, list[tuple[FrameId, T]]] = {}
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def keep(self, frame: FrameId, things: Iterable[T]) -> None:
-        """Keep these for a frame that is being analysed."""
-        new = [(frame, each) for each in things]
-        if new:
-            self._kept.setdefault(frame.stream, []).extend(new)
-            self._count += len(new)
-
-    def published(self, frame: FrameId) -> list[T]:
-        """Take out what was kept for a frame, and for those before it in its run."""
-        return self._taken(frame.stream, lambda of: of.run == frame.run and of.seq <= frame.seq)
-
-    def dropped(self, frame: FrameId) -> list[T]:
-        """Take out what was kept for one frame."""
-        return self._taken(frame.stream, lambda of: of == frame)
-
-    def forgotten(self, stream: str | None = None) -> list[T]:
-        """Take out what was kept for a stream; None: for all."""
-        streams = list(self._kept) if stream is None else [stream]
-        return [each for name in streams for each in self._taken(name, lambda of: True)]
-
-    def _taken(self, stream: str, wanted: Callable[[FrameId], bool]) -> list[T]:
-        kept = self._kept.pop(stream, None)
-        if kept is None:
-            return []
-        left = [each for each in kept if not wanted(each[0])]
-        if left:
-            self._kept[stream] = left
-        self._count -= len(kept) - len(left)
-        return [thing for of, thing in kept if wanted(of)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +58,7 @@ class Backlog(Generic[P, T]):
     def __init__(self, look: Callable[[P], Awaitable[T]], failing: str) -> None:
         """``failing``: the warning that is logged, once, where looking fails."""
         self._look, self._failing = look, failing
-        self._held = UntilPublished[PendingLook[P, T]]()
+        self._held: list[tuple[FrameId, PendingLook[P, T]]] = []
         self._waiting: deque[PendingLook[P, T]] = deque()
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
@@ -111,32 +70,40 @@ class Backlog(Generic[P, T]):
 
     def hold(self, frame: FrameId, looks: Sequence[PendingLook[P, T]]) -> None:
         """Hold crops of a frame until its result is ``published``."""
-        self._held.keep(frame, looks)
+        self._held.extend((frame, each) for each in looks)
         self._bytes += sum(each.size_bytes for each in looks)
 
     def published(self, frame: FrameId) -> None:
-        self._begin(self._held.published(frame))
+        """Look at the crops of a frame, and of those before it in its run."""
+        run = (frame.stream, frame.run)
+        self._begin(self._taken(lambda of: (of.stream, of.run) == run and of.seq <= frame.seq))
 
     def dropped(self, frame: FrameId) -> None:
         """Give up the crops of a frame that was dropped or failed: nobody got its answers."""
-        for each in self._held.dropped(frame):
-            self._give_up(each)
+        self._give_up_held(lambda of: of == frame)
 
     def forget(self, stream: str) -> None:
         """Give up the crops of a stream whose frames have no result yet."""
-        for each in self._held.forgotten(stream):
-            self._give_up(each)
+        self._give_up_held(lambda of: of.stream == stream)
 
     async def close(self, within_s: float) -> None:
         """Finish waiting crops within the time; give up the rest."""
-        for each in self._held.forgotten():
-            self._give_up(each)
+        self._give_up_held(lambda of: True)
         if self._task is not None:
             await asyncio.wait([self._task], timeout=within_s)
             self._task.cancel()
             await asyncio.wait([self._task])
         while self._waiting:
             self._give_up(self._waiting.popleft())
+
+    def _taken(self, wanted: Callable[[FrameId], bool]) -> list[PendingLook[P, T]]:
+        """Take out what is held for such frames."""
+        held, self._held = self._held, [each for each in self._held if not wanted(each[0])]
+        return [look for frame, look in held if wanted(frame)]
+
+    def _give_up_held(self, wanted: Callable[[FrameId], bool]) -> None:
+        for each in self._taken(wanted):
+            self._give_up(each)
 
     def _begin(self, looks: Sequence[PendingLook[P, T]]) -> None:
         self._waiting.extend(looks)

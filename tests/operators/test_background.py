@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from operators.background import MAX_WAITING, Backlog, PendingLook, UntilPublished
+from operators.background import MAX_WAITING, Backlog, PendingLook
 from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from tests.turns import turns
@@ -18,20 +18,34 @@ def frame(seq: int, run: str = "run", stream: str = "cam") -> FrameId:
     return FrameId(stream, run, seq)
 
 
-def test_a_published_frame_takes_those_before_it_in_its_run_along() -> None:
-    kept = UntilPublished[str]()
-    kept.keep(frame(1), ["a"])
-    kept.keep(frame(2), ["b", "c"])
-    kept.keep(frame(3), ["d"])
-    kept.keep(frame(1, "next"), ["e"])
-    kept.keep(frame(1, stream="gate"), ["f"])
-    assert kept.published(frame(2)) == ["a", "b", "c"]
-    assert kept.published(frame(2)) == []
-    assert len(kept) == 3
-    assert kept.dropped(frame(3)) == ["d"]
-    assert kept.forgotten("gate") == ["f"]
-    assert kept.forgotten() == ["e"]
-    assert len(kept) == 0
+async def test_a_published_frame_takes_those_before_it_in_its_run_along() -> None:
+    async def look(crop: Image) -> int:
+        return 0
+
+    seen, lost = list[str](), list[str]()
+    backlog: Backlog[Image, int] = Backlog(look, "it cannot be looked at")
+    for of, names in (
+        (frame(1), "a"),
+        (frame(2), "bc"),
+        (frame(3), "d"),
+        (frame(1, "next"), "e"),
+        (frame(1, stream="gate"), "f"),
+    ):
+        backlog.hold(of, [PendingLook(CROP, partial(_adds, seen, name), partial(lost.append, name)) for name in names])
+    backlog.published(frame(2))
+    backlog.published(frame(2))
+    await turns()
+    assert (seen, lost) == (["a", "b", "c"], [])
+    backlog.dropped(frame(3))
+    assert lost == ["d"]
+    backlog.forget("gate")
+    assert lost == ["d", "f"]
+    await backlog.close(1.0)
+    assert (seen, lost) == (["a", "b", "c"], ["d", "f", "e"])
+
+
+def _adds(names: list[str], name: str, _: int) -> None:
+    names.append(name)
 
 
 async def test_crops_are_looked_at_in_the_order_of_frames_once_these_are_published() -> None:
