@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 
 import sluice
 
-kinds: dict[str, dict[int, str]] = defaultdict(dict)  # by stream: what each track was said to be last
+# By stream: what each track was said to be last. A capture that begins anew, a new run, numbers its tracks anew.
+kinds: dict[str, dict[tuple[str, int], str]] = defaultdict(dict)
 
 broker, *prefix = sys.argv[1:]
 
@@ -17,5 +18,5 @@ for result in sluice.watch(broker, group="vehicle-counts", from_beginning=True, 
     for found in result.objects:
         kind = found.answer("vehicle_type")
         if found.track_id is not None and kind not in (None, "unknown"):
-            kinds[result.stream][found.track_id] = kind
+            kinds[result.stream][result.run, found.track_id] = kind
             print(result.stream, dict(Counter(kinds[result.stream].values())), flush=True)

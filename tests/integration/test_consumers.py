@@ -85,8 +85,8 @@ def consumer(broker: Broker, prefix: str) -> Iterator[Iterator[str]]:
             process.terminate()
 
 
-def vehicle(seq: int, track: int, kind: str) -> tuple[bytes, bytes]:
-    result = from_json(a_truck(seq), Result)
+def vehicle(seq: int, track: int, kind: str, run: str = "r1") -> tuple[bytes, bytes]:
+    result = replace(from_json(a_truck(seq), Result), run=run)
     model = Model(name="vehicle-type", version="1", tier="reference")
     answer = Attribute(name="vehicle_type", label=kind, confidence=0.9, provenance="oracle", model=model)
     (found,) = result.objects
@@ -100,3 +100,5 @@ def test_the_example_counts_and_goes_on_where_it_was(kafka_broker: Broker, topic
         assert list(islice(lines, 2)) == ["gate {'car': 1}\n", "gate {'car': 1, 'truck': 1}\n"]
         send(kafka_broker.bootstrap, topic, [vehicle(3, 4, "car")])
         assert next(lines) == "gate {'car': 2, 'truck': 1}\n"
+        send(kafka_broker.bootstrap, topic, [vehicle(0, 1, "car", run="r2")])
+        assert next(lines) == "gate {'car': 3, 'truck': 1}\n"
