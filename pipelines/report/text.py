@@ -40,7 +40,7 @@ def render(report: RunReport) -> Group:
 def _headline(report: RunReport) -> Iterable[str]:
     frames = report.frames
     yield (
-        f"{frames.sampled} frames in {report.wall_s:.1f} s: {frames.analysed} analysed "
+        f"{frames.sampled} frame{'s' * (frames.sampled != 1)} in {report.wall_s:.1f} s: {frames.analysed} analysed "
         f"({report.fps:g} per second), {frames.dropped} dropped, {frames.failed} failed"
         + ("" if report.late is None else f", {report.late} later than the SLO")
     )

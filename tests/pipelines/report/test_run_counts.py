@@ -60,6 +60,7 @@ def test_files_whose_frames_wait_are_never_late() -> None:
     assert report.late is None
     out = io.StringIO()
     Console(file=out, width=150).print(render(report))
+    assert out.getvalue().startswith("1 frame in 1.0 s: 1 analysed")
     assert "SLO" not in out.getvalue()
     counts.frame_analysed(result(0, stream="camera", plan=late))
     assert counts.report(wall_s=1.0).late == 1
