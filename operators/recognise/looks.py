@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -46,6 +46,8 @@ class ChainNetworks:
     """The oracle is elsewhere: its looks come when they can."""
     crossings: Crossings | None = None
     """None: all networks are here."""
+    stands_in: Callable[[], str | None] = lambda: None
+    """The proven variant that answers in place of exits at this moment, on streams that have not switched it off."""
 
     @property
     def kinds(self) -> Sequence[ExitKind]:
@@ -135,7 +137,7 @@ class Looks:
         if exits is not None and model == networks.recogniser.roles.oracle:
             declined |= exits.declined(stream, call)
             found, regions = await self._asked_before(frame, regions, mine)
-            plan = exits.plan(stream, frame, regions, mine) if regions else None
+            plan = exits.plan(stream, frame, regions, mine) if regions and not self._is_stood_in(stream) else None
         if plan is not None and through is not None:
             looked = await through.look(stream, frame, regions, mine, plan)
         if looked is None:
@@ -181,6 +183,14 @@ class Looks:
                 decision = replace(call.decision, variant=variant.model)
                 return Looked(decision, {"variant": f"{variant.model} answers, proven or not: {error}"})
         raise error
+
+    def _is_stood_in(self, stream: NodeStream) -> bool:
+        """Whether a proven variant answers on a stream, or will soon: exits would learn in vain."""
+        found = self._variants.get(self._networks.stands_in() or "")
+        if found is None or not found.is_there:
+            return False
+        audit = stream.audits.of(found.key)
+        return audit.uses_shortcut or not audit.state.switched_off
 
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
         exits = self._exits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -115,8 +115,8 @@ class Environment:
     """By node, in place of ``engine``, for those that pay for their calls."""
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By node, variants that may come to answer in its network's place, though the query does not list them."""
-    proven: Set[str] = frozenset()
-    """Nodes with a stand-in that its contest has proven: it answers in place of exits."""
+    stands_in: Callable[[str], str | None] = lambda _node: None
+    """The variant that stands in for a node's network and is proven, at this moment: it answers in place of exits."""
     pictures: frozenset[str] = frozenset()
     """Streams of single pictures, by id: each shows something else."""
 

@@ -87,8 +87,8 @@ def with_exits(
         return networks
     if learning is None or oracle not in spec.models or not (specializes(spec) or uses_caches(spec)):
         return networks
-    if spec.name in environment.proven and spec.specialize is not True and spec.caches is not True:
-        return networks
+    if spec.specialize is not True and spec.caches is not True:
+        networks = replace(networks, stands_in=partial(environment.stands_in, spec.name))
     makes = makes_caches(spec)
     if isinstance(environment.engine, RemoteReference):
         return _lent(spec, networks, environment, audits, environment.engine, objects)

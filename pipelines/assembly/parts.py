@@ -121,7 +121,7 @@ async def housed(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[House
     stand_ins = StandIns(wanted, artefacts_dir(), engine, setting.clock)
     async with _audits(wanted, setting, shortcuts, stand_ins) as audits, AsyncExitStack() as afterwards:
         more = dict[str, Any](audits=audits, clock=setting.clock, observer=setting.observers)
-        more |= {"stand_ins": stand_ins.by_node, "proven": stand_ins.proven}
+        more |= {"stand_ins": stand_ins.by_node, "stands_in": stand_ins.proven}
         environment = Environment.of(wanted, stand_ins.engine, **more)
         await engine.start()
         try:

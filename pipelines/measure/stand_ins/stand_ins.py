@@ -78,14 +78,10 @@ class StandIns:
             clock,
         )
         self._models: dict[str, _Model] = {}
-        self.proven: set[str] = set()
-        """Nodes whose network has had a proven stand-in since the start: exits would learn in vain."""
         for model, (entry, contest) in contests(query, wanted.catalogue, artefacts_dir).items():
             nodes = [spec.name for spec in query.nodes if stood_in_for(spec, query) == model]
             if variants := listed(entry, contest, query.accuracy):
                 self._models[model] = _Model(entry, nodes, variants, contest)
-            if contest is not None and has_proven(contest, query.accuracy):
-                self.proven |= set(nodes)
         self.engine = Watched(engine, self._models, random.Random(0)) if self._models else engine
         """The engine that nodes are to use."""
         self.chosen: dict[str, Chosen] = {}
@@ -101,6 +97,16 @@ class StandIns:
     def of(self, node: str) -> Chosen | None:
         """The stand-in that is to answer in a node now."""
         return self.chosen.get(node) if (lender := self.lenders.get(node)) is None else lender.of(node)
+
+    def proven(self, node: str) -> str | None:
+        """The stand-in that a contest has proven for a node's network, unless it was given up."""
+        if (lender := self.lenders.get(node)) is not None:
+            return lender.proven(node)
+        for each in self._models.values():
+            if node in each.nodes and not each.over and each.contest is not None:
+                won = winner(each.contest, self._accuracy)
+                return won.variant if won is not None and has_proven(each.contest, self._accuracy) else None
+        return None
 
     async def run(self, budget: Budget) -> None:
         """Look what is worth its cost until this is cancelled; a failure costs the one stand-in alone."""

@@ -13,9 +13,11 @@ import pytest
 from cache_adapt.audit.state import Rule
 from learning import budget
 from learning.budget import unlimited
+from operators.audits.streams import StreamAudits
 from operators.base import Call, ask, make_ready
 from operators.decision import Decision
 from operators.frames.frame import Box, Region
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.chain import Chain
 from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment
@@ -111,16 +113,26 @@ async def test_it_is_not_loaded_before_it_is_tried_and_answers_once_the_stream_o
 
 
 @pytest.mark.usefixtures("_known_here")
-@pytest.mark.parametrize(("specialize", "kinds"), [("auto", {"variant"}), (True, {"variant", "specialised"})])
-async def test_exits_do_not_compete_with_what_is_proven_unless_the_query_asks_for_them(
-    specialize: str | bool, kinds: set[str]
+@pytest.mark.parametrize(("specialize", "learns"), [("auto", False), (True, True)])
+async def test_exits_do_not_compete_with_what_is_proven_unless_the_query_asks_for_them_or_it_was_given_up(
+    specialize: str | bool, learns: bool
 ) -> None:
     wanted = compiled(query(DETECT, {**TYPE, "specialize": specialize, "caches": "auto"}), catalogue([]))
     async with housed(wanted, Setting()) as house:
-        assert house.stand_ins.proven == {"type"}
         operator = node(wanted.query.nodes[1], house.environment)
         assert isinstance(operator, Chain)
-        assert {each.kind for each in operator._shortcuts.values()} == kinds
+        park, street = (NodeStream(name, StreamAudits(Rule(0.2)), None) for name in ("park", "street"))
+        assert operator._looks._is_stood_in(park) is not learns
+        audit = park.audits.of(f"variant {INT8}")
+        audit.answers_at_once()
+        while audit.uses_shortcut:
+            ticket = audit.by_shortcut(0.0)
+            assert ticket is not None
+            audit.tell(ticket, agrees=False)
+        assert not operator._looks._is_stood_in(park)
+        assert operator._looks._is_stood_in(street) is not learns
+        house.stand_ins._end(house.stand_ins._models[MODEL])
+        assert not operator._looks._is_stood_in(street)
 
 
 @pytest.mark.usefixtures("_known_here")
