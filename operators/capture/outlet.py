@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from operators.frames.codec import dropped_header
 from operators.frames.frame import Frame
@@ -39,16 +38,6 @@ OVERRUN = "capture_overrun"
 """The cause of frames that a newer one replaced before they were taken."""
 
 
-class Outlet(Protocol):
-    """Takes frames in order of ``seq`` and hands every one on, as a frame or as a dropped frame's header."""
-
-    def put(self, frame: Frame) -> None:
-        """Hand on a frame; raises what the consumer raised."""
-
-    def close(self) -> None:
-        """Return when all frames have been handed on."""
-
-
 class Blocking:
     """Waits for the consumer; used for sources that lose nothing by waiting."""
 
@@ -56,6 +45,7 @@ class Blocking:
         self._emit = emit
 
     def put(self, frame: Frame) -> None:
+        """Hand on a frame; raises what the consumer raised."""
         self._emit(frame)
 
     def close(self) -> None:

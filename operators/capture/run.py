@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from operators.capture.lead_in import LeadIn
-from operators.capture.outlet import Blocking, CaptureCallbacks, Newest, Outlet
+from operators.capture.outlet import Blocking, CaptureCallbacks, Newest
 from operators.capture.picture import MotionGate, Picture, thumbnail
 from operators.capture.sources.failures import Reason
 from operators.capture.sources.hardware import Hardware
@@ -76,7 +76,7 @@ class CaptureRun:
         self._clock = clock
         self._consumer = consumer
         self._observer = observer
-        self._outlet: Outlet | None = None
+        self._outlet: Blocking | Newest | None = None
         self._gate = MotionGate() if spec.motion_gate else None
         self._sample_fps = spec.sampling.fps or UNSET
         self._gated: bool | UnsetType = spec.motion_gate or UNSET

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from operators.frames.frame import Box, Frame, Region
+from operators.frames.frame import Frame, Region
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
 from operators.recognise.objects.pool import Belief, Look, ObjectAnswer, Pool
 from operators.recognise.objects.run_objects import RunObjects
+from operators.recognise.objects.scene import Scene
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute, Provenance
@@ -23,39 +24,8 @@ LEAST_WEIGHT = 1e-3
 """The weight of a look at a box without area."""
 
 
-class KnownObject(Protocol):
-    """The present knowledge of one object."""
-
-    pool: Pool | None
-    belief: Belief | None
-    published: Attribute | None
-    """The answer that results give; set by the caller."""
-
-
-class RunOfObjects(Protocol):
-    """The objects of one run of a stream, by track, and the rule by which they are looked at."""
-
-    def frame(self, media_time_s: float) -> list[ObjectAnswer]:
-        """Take the time of the next frame; returns what was found out of objects that have gone."""
-        ...
-
-    def is_due(self, track: int, box: Box, moved: bool = False) -> bool:
-        """Take an object of the frame; returns whether it is to be looked at. ``moved``: its box was not found."""
-        ...
-
-    def can_wait(self, track: int) -> bool:
-        """Whether a look at an object of the frame, which is due, may be made later."""
-        ...
-
-    def look(self, track: int, look: Look) -> ObjectAnswer | None:
-        """Take a look at an object of the frame; returns the conclusion that it brings."""
-        ...
-
-    def __getitem__(self, track: int) -> KnownObject: ...
-
-    def close(self) -> list[ObjectAnswer]:
-        """Forget all objects: the run is over; returns what was found out of those without a conclusion yet."""
-        ...
+RunOfObjects = RunObjects | Scene
+"""The objects of one run of a stream, and the rule by which they are looked at."""
 
 
 class Objects:
