@@ -33,6 +33,8 @@ class ListedEvent:
     media_time_s: float
     at_s: float | None
     """The time of day at which it was captured, seconds since 1970; None in messages of earlier versions."""
+    run: int
+    """Which of its stream's runs it is of, counted as they were first heard of."""
     place: str = ""
     """The zone or line, where it is about one; for a line with the direction."""
     thumbnail: bytes | None = None
@@ -46,6 +48,7 @@ class _Track:
     label: str
     media_time_s: float
     at_s: float | None
+    run: int
 
 
 class Sightings:
@@ -53,13 +56,16 @@ class Sightings:
 
     def __init__(self) -> None:
         self._tracks: OrderedDict[int, _Track] = OrderedDict()
-        self._number = 0
+        self._number = self._run_number = 0
+        self._runs = ("", "")
+        """The latest run, and the one before."""
         self._kept: deque[ListedEvent] = deque(maxlen=KEPT_EVENTS)
 
     @property
     def latest(self) -> list[ListedEvent]:
         """The newest first, by when they happened: that a track has left is known only a while later."""
-        return sorted(self._kept, key=lambda each: (each.at_s or 0.0, each.number), reverse=True)[:MOST_EVENTS]
+        when = sorted(self._kept, key=lambda each: (each.run, each.media_time_s, each.number), reverse=True)
+        return when[:MOST_EVENTS]
 
     def thumbnail(self, number: int) -> bytes | None:
         """The picture of an event; None where there is none."""
@@ -67,10 +73,10 @@ class Sightings:
 
     def see(self, result: Result) -> None:
         """Take an analysed frame."""
-        now_s, at_s = result.frame.media_time_s, result.frame.captured_at.timestamp()
+        now_s, at_s, run = result.frame.media_time_s, result.frame.captured_at.timestamp(), self._run(result.run)
         for found in result.objects[:MOST_TRACKS]:
             if found.track_id is not None:
-                self._see(found, found.track_id, _Track(named(found), now_s, at_s))
+                self._see(found, found.track_id, _Track(named(found), now_s, at_s, run))
         while self._tracks:
             track, last = next(iter(self._tracks.items()))
             if abs(now_s - last.media_time_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
@@ -85,7 +91,7 @@ class Sightings:
         media_time_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
         ago_s = event.media_time_s - media_time_s
         at_s = None if event.captured_at is None else event.captured_at.timestamp() - ago_s
-        when = _Track(event.label, media_time_s, at_s)
+        when = _Track(event.label, media_time_s, at_s, self._run(event.run))
         self._happened(event.type, event.track_id, when, _place(event))
 
     def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
@@ -93,6 +99,16 @@ class Sightings:
         wanting = [each for each in self._kept if not each.is_own and each.kind != "left"]
         boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
         return [(each, boxes[each.track]) for each in wanting if each.track in boxes]
+
+    def _run(self, name: str) -> int:
+        """The number of a run: events of the one before may still come."""
+        latest, before = self._runs
+        if name == before != latest:
+            return self._run_number - 1
+        if name != latest:
+            self._runs = name, latest
+            self._run_number += 1
+        return self._run_number
 
     def _see(self, found: Object, track: int, seen: _Track) -> None:
         before = self._tracks.get(track)
@@ -106,7 +122,9 @@ class Sightings:
         self._number += 1
         known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
         label = shortened(seen.label, LONGEST)
-        self._kept.append(ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, place, known))
+        self._kept.append(
+            ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, seen.run, place, known)
+        )
 
 
 def named(found: Object) -> str:

@@ -177,13 +177,29 @@ def test_what_happens_at_zones_and_lines_is_listed_among_them_when_it_happened()
         board.event_found(found)
     shown = board.stream("yard")
     assert shown is not None
-    left, crossed, came, entered = shown["events"]
+    entered, left, crossed, came = shown["events"]
     assert (entered["kind"], entered["at"]) == ("enter", None)
     assert crossed["at"] == pytest.approx(AT.timestamp() + 0.4)
     assert (crossed["kind"], crossed["place"], crossed["media_time_s"]) == ("cross", "kerb left to right", 0.4)
     assert (left["kind"], len(left["place"]), left["media_time_s"]) == ("leave", 60, 0.7)
     assert (came["kind"], came["place"]) == ("came", "")
     assert board.stream("nobody") is None
+
+
+def test_events_of_a_clip_that_is_played_fast_and_of_the_next_run_stand_in_their_order() -> None:
+    clock = [0.0]
+    board = Board(lambda: clock[0])
+    board.came(result(0, thing(7, "car"), run="r1"))
+    for media_time_s, kind in ((0.5, "enter"), (0.6, "leave")):  # both known later, at the same time of day
+        found = event(type=kind, zone="yard", run="r1", media_time_s=9.0, at_media_time_s=media_time_s, captured_at=AT)
+        board.event_found(found)
+    clock[0] = 1.0
+    board.came(result(0, thing(8, "bus"), run="r2"))
+    board.event_found(event(type="leave", zone="yard", run="r1", media_time_s=9.0, captured_at=AT))
+    shown = board.stream("yard")
+    assert shown is not None
+    kinds = [(each["kind"], each["media_time_s"]) for each in shown["events"]]
+    assert kinds == [("came", 0.0), ("leave", 9.0), ("leave", 0.6), ("enter", 0.5), ("came", 0.0)]
 
 
 def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
