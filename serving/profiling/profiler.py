@@ -12,6 +12,7 @@ from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
 from serving.common.threads import usable_cores
 from serving.engines.engine import Engine
+from serving.errors import ModelError
 from serving.profiling import contenders
 from serving.profiling.agreement import Agree, Right, mean
 from serving.profiling.contenders import Engines
@@ -101,7 +102,9 @@ class Profiler:
 
     def _answers(self, engines: Engines) -> Mapping[Variant, Answers]:
         first = reference(self.entry.card.name)
-        chain, _ = contenders.opened({first: read_weights(self.entry.path, self.entry.card)}, self.directory)
+        chain, refused = contenders.opened({first: read_weights(self.entry.path, self.entry.card)}, self.directory)
+        if refused:  # nothing is left to compare with
+            raise ModelError(refused[first])
         wanted = contenders.answers(chain[first], self.pictures.items, self.max_batch)
         contenders.close(chain)
         return {

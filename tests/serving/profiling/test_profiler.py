@@ -9,7 +9,9 @@ from onnx import helper
 
 from serving.catalogue.lookup import Entry
 from serving.common.tensors import Array
-from serving.engines.engine import resident_bytes
+from serving.engines.engine import Engine, resident_bytes
+from serving.errors import ModelError
+from serving.loading.opening import engine_for
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
 from serving.profiling.profiler import ComparedItems, Profiler
@@ -59,6 +61,20 @@ def test_what_cannot_be_opened_here_is_skipped_with_the_reason(small: Entry) -> 
     outcome = Profiler(small, comparison(), 1, 0.01).measure({impossible: small.path})
     assert outcome.profiles == []
     assert "bf16" in outcome.skipped[impossible]
+
+
+def test_a_network_that_its_variants_cannot_be_compared_with_says_why(
+    small: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(variant: Variant, threads: int) -> Engine:
+        if variant == reference("small"):
+            raise ModelError("small: no such operator")
+        return engine_for(variant, threads)
+
+    monkeypatch.setattr("serving.profiling.contenders.engine_for", refuse)
+    chosen = files(small, tmp_path, Variant("small", "onnxruntime", "int8"))
+    with pytest.raises(ModelError, match="no such operator"):
+        Profiler(small, comparison(), 1, 0.01).measure(chosen)
 
 
 def test_without_labels_there_is_no_accuracy(small: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
