@@ -29,6 +29,7 @@ WIRE = 0.9
 UNBOUNDED_BYTES = 1 << 50
 """The memory of a device that does not tell."""
 MOST_WORKERS = 10_000
+WORKERS = "workers"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Epochs:
     def __init__(self, view: FleetView, terms: EpochTerms, leader: str) -> None:
         self._view, self._terms, self._leader = view, terms, leader
         self._rates = SteadyRates()
-        self._numbers = SteadyNumbers(terms.scaling.release_s)
+        self._begin_numbers()
         self._plan: FleetPlan | None = None
         self._last: FleetPlacement | None = None
         self._backends: list[str] = []
@@ -89,9 +90,13 @@ class Epochs:
         """Go on from a plan that another scheduler has made; None: there is none."""
         kinds = {each.id: each.device for each in self._view.backends(now_s)}
         self._last, self._plan = placement, None if placement is None else plan_of(placement, kinds)
-        self._numbers = SteadyNumbers(self._terms.scaling.release_s)
+        self._begin_numbers()
         if placement is not None:
             self._numbers.wanted({each.device: each.wanted for each in placement.wanted}, now_s)
+            self._worker_numbers.wanted({WORKERS: placement.workers}, now_s)
+
+    def _begin_numbers(self) -> None:
+        self._numbers, self._worker_numbers = (SteadyNumbers(self._terms.scaling.release_s) for _ in range(2))
 
     def is_due(self, now_s: float) -> bool:
         """Whether something has changed so much that the next epoch begins at once."""
@@ -181,7 +186,8 @@ class Epochs:
         lag = sum(each.lag for each in workers)
         partitions = min(moment.partitions, MOST_WORKERS)
         busy = [each.busy for each in workers]
-        return wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling)
+        found = wanted_workers(busy, lag, self._terms.frames_for_one, partitions, self._terms.scaling)
+        return self._worker_numbers.wanted({WORKERS: found}, moment.now_s)[WORKERS]
 
 
 def models_of(plan: FleetPlan) -> set[str]:

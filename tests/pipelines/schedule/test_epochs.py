@@ -77,6 +77,18 @@ def test_sessions_whose_times_are_as_good_as_one_are_told_within_the_largest_rat
     assert shed.rate == MOST_RATE
 
 
+def test_workers_are_wanted_at_once_and_two_minutes_longer_also_by_the_next_leader() -> None:
+    one, other = Scheduler(), Scheduler("s1")
+    wanted: list[int] = []
+    for now_s, lag in ((0.0, 300), (30.0, 0), (119.0, 0), (121.0, 0)):
+        one.now_s = now_s
+        one.view.hear(told("w0", {"cars": 1.0}, lag=lag), now_s)
+        wanted.append(one.next().workers)
+    assert wanted == [3, 3, 3, 1]
+    other.epochs.follow(replace(one.next(), workers=4), 0.0)
+    assert [other.next().workers, other.next().workers] == [4, 4]
+
+
 def test_equal_load_moves_nothing_also_where_it_varies() -> None:
     one, rng = Scheduler(), random.Random(5)
     one.backends("b0", "b1", "b2")
