@@ -1,4 +1,4 @@
-"""Which of several schedulers leads: the one that the broker's group has given the placements' only partition."""
+"""Which of several schedulers leads: the one that the broker's group has given the placements' first partition."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ SESSION_S = 6.0
 HEARTBEAT_S = 1.5
 POLL_MS = 500
 STOP_S = 3.0
+FIRST = 0
+"""The partition whose holder leads: a topic that others have made may have more."""
 COUNTED_S = 60.0
 """Seconds from one count of partitions to the next."""
 
@@ -74,7 +76,7 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
                     await consumer.stop()
 
     def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
-        if assigned and not self.leads:
+        if FIRST in {each.partition for each in assigned} and not self.leads:
             self.leads, self.terms = True, self.terms + 1
             log.info("this scheduler leads")
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from aiokafka import TopicPartition
 
 from operators.wire.schema import FleetPlacement, to_json
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.schedule.election import Election
 from pipelines.schedule.epochs import EpochTerms
 from pipelines.schedule.fleet_view import ViewBounds
 from pipelines.schedule.service import ScheduleConfig, SchedulerService
@@ -63,6 +65,16 @@ async def test_the_same_numbers_are_said_once(
         await service._epoch()
     (line,) = caplog.messages
     assert line.endswith(": 0 of 0 backends serve, wanted: none")
+
+
+async def test_one_of_several_leads_also_where_the_topic_has_more_partitions_than_it_should() -> None:
+    one, other = (Election(CONFIG.settings, "placement", "schedule", "frames") for _ in range(2))
+    one.on_partitions_assigned([TopicPartition("placement", 0), TopicPartition("placement", 2)])
+    other.on_partitions_assigned([TopicPartition("placement", 1)])
+    assert (one.leads, other.leads) == (True, False)
+    one.on_partitions_revoked([TopicPartition("placement", 0), TopicPartition("placement", 2)])
+    other.on_partitions_assigned([TopicPartition("placement", 0), TopicPartition("placement", 1)])
+    assert (one.leads, one.terms, other.leads, other.terms) == (False, 1, True, 1)
 
 
 async def test_processes_that_are_left_out_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
