@@ -35,25 +35,25 @@ def place(demands: Sequence[Demand], profiles: Profiles, fleet: Fleet, before: F
     check(demands, fleet)
     sessions = sessions_of(demands, profiles, fleet.kinds)
     fresh = packed([session for session in sessions if session.kinds], fleet.kinds)
-    plan = before or FleetPlan()
+    plan = start = before or FleetPlan()
     for step in range(1 + SETTLE):
         last, plan = plan, _epoch(sessions, fresh, fleet, plan)
         if _repeats(plan, last) or (step and not plan.moves and plan.wanted == last.wanted):
             break
-    return replace(plan, moves=moves_between(before or FleetPlan(), plan.backends))
+    return replace(plan, moves=moves_between(start, plan.backends))
 
 
-def _epoch(sessions: Sequence[ServedSession], fresh: Packing, fleet: Fleet, before: FleetPlan | None) -> FleetPlan:
+def _epoch(sessions: Sequence[ServedSession], fresh: Packing, fleet: Fleet, before: FleetPlan) -> FleetPlan:
     able = [session for session in sessions if session.kinds]
-    going_on = carried(before or FleetPlan(), able, fleet)
+    going_on = carried(before, able, fleet)
     ideal = _ideal(going_on, able, fresh)
-    nodes, enough = _on_fleet(ideal, fleet, before or FleetPlan())
+    nodes, enough = _on_fleet(ideal, fleet, before)
     if not enough and going_on.stayed and not served_more(nodes, going_on.stayed):
         nodes = going_on.stayed
     wanted = _count(ideal.nodes) | _count(nodes)
     backends = tuple(_share(node) for node in sorted(nodes, key=lambda node: node.name or ""))
     shed = (*unable(sessions, fleet.kinds), *short(able, nodes, wanted))
-    return FleetPlan(backends, dict(wanted), shed, moves_between(before or FleetPlan(), backends))
+    return FleetPlan(backends, dict(wanted), shed, moves_between(before, backends))
 
 
 def _repeats(plan: FleetPlan, last: FleetPlan) -> bool:
