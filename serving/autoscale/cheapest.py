@@ -82,7 +82,8 @@ class Programme:
             LinearConstraint(takes.tocsr(), -np.inf, self.room),
             LinearConstraint(csr_array(self._left[None, :]), -np.inf, left),
         ]
-        upper = np.concatenate([np.ceil(loads[of] / rates - ROUNDING), np.full(len(loads), float(left > 0))])
+        most = np.minimum(np.ceil(loads[of] / rates - ROUNDING), np.array(self.room, dtype=float)[on])
+        upper = np.concatenate([most, np.full(len(loads), float(left > 0))])
         kinds, options = np.arange(whole) < size, {"time_limit": limit_s}
         found: Any = milp(costs, integrality=kinds, bounds=Bounds(0, upper), constraints=rows, options=options).x
         return None if found is None else np.asarray(found, dtype=float)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import floor, inf
+from math import floor
 
 from serving.placement.curves import ROUNDING, ServedSession
 from serving.placement.demands import DeviceKind
@@ -77,7 +77,7 @@ class Packing:
             return False
         kinds = sorted(piece.session.kinds, key=lambda kind: kind.price) if self._cheap else piece.session.kinds
         for kind in kinds:
-            if sum(node.kind == kind for node in self.nodes) < (inf if kind.most is None else kind.most):
+            if kind.most is None or sum(node.kind.name == kind.name for node in self.nodes) < kind.most:
                 node = node_of(kind, [piece])
                 if node is not None:
                     self.nodes.append(node)

@@ -98,27 +98,25 @@ def _on_fleet(ideal: Packing, fleet: Fleet, before: FleetPlan) -> tuple[list[Fle
 def _named(nodes: Sequence[FleetNode], free: Sequence[FleetBackend], before: FleetPlan) -> list[FleetNode]:
     """Give wanted backends those of the fleet that are free, which have most of their models, if any does."""
     had = {each.name: {model for share in each.sessions for model in share.models} for each in before.backends}
-    found = list(nodes)
-    left = {(each.name, each.kind) for each in free}
-    open_places = [place for place, node in enumerate(nodes) if node.name is None]
+    found, left = list(nodes), {each.name: each.kind for each in sorted(free, key=lambda each: each.name, reverse=True)}
+    wanted = sorted((-_priority(node), place) for place, node in enumerate(nodes) if node.name is None)
+    models = {place: {model for piece in nodes[place].pieces for model in piece.session.models} for _, place in wanted}
     alike = [
-        (_alike(nodes[place], had.get(backend.name, set())), -_priority(nodes[place]), place, backend.name)
-        for place in open_places
-        for backend in free
-        if backend.kind == nodes[place].kind.name
+        (-len(both) / len(models[place] | had[name]), urgency, place, name)
+        for urgency, place in wanted
+        for name in had.keys() & left.keys()
+        if left[name] == nodes[place].kind.name and (both := models[place] & had[name])
     ]
-    for _, _, place, name in sorted(alike, key=lambda each: (-each[0], *each[1:])):
-        kind = nodes[place].kind.name
-        if found[place].name is None and (name, kind) in left:
+    for *_, place, name in sorted(alike):
+        if found[place].name is None and left.pop(name, None) is not None:
             found[place] = replace(nodes[place], name=name)
-            left.remove((name, kind))
+    others: dict[str, list[str]] = {}
+    for name, kind in left.items():  # from the last name to the first
+        others.setdefault(kind, []).append(name)
+    for _, place in wanted:
+        if found[place].name is None and (names := others.get(nodes[place].kind.name)):
+            found[place] = replace(nodes[place], name=names.pop())
     return found
-
-
-def _alike(node: FleetNode, models: set[str]) -> float:
-    """The share of common ones among all models of both, 0 to 1."""
-    mine = {model for piece in node.pieces for model in piece.session.models}
-    return len(mine & models) / len(mine | models)
 
 
 def _priority(node: FleetNode) -> int:
