@@ -96,27 +96,35 @@ def _on_fleet(ideal: Packing, fleet: Fleet, before: FleetPlan) -> tuple[list[Fle
 
 
 def _named(nodes: Sequence[FleetNode], free: Sequence[FleetBackend], before: FleetPlan) -> list[FleetNode]:
-    """Give wanted backends those of the fleet that are free, which have most of their models, if any does."""
+    """Give wanted backends those of the fleet that are free, which have most of their models, if any does.
+
+    By kinds and models, of which a large fleet has few.
+    """
     had = {each.name: {model for share in each.sessions for model in share.models} for each in before.backends}
-    found, left = list(nodes), {each.name: each.kind for each in sorted(free, key=lambda each: each.name, reverse=True)}
+    names: dict[_Form, list[str]] = {}
+    for each in sorted(free, key=lambda each: each.name, reverse=True):
+        names.setdefault((each.kind, frozenset(had.get(each.name, ()))), []).append(each.name)
+    found, forms = list(nodes), [_form(node) for node in nodes]
+    ranked: dict[float, dict[_Form, list[_Form]]] = {}
+    for form in set(forms):
+        for other in (other for other in names if other[0] == form[0]):
+            share = len(form[1] & other[1]) / len(form[1] | other[1])
+            ranked.setdefault(share, {}).setdefault(form, []).append(other)
     wanted = sorted((-_priority(node), place) for place, node in enumerate(nodes) if node.name is None)
-    models = {place: {model for piece in nodes[place].pieces for model in piece.session.models} for _, place in wanted}
-    alike = [
-        (-len(both) / len(models[place] | had[name]), urgency, place, name)
-        for urgency, place in wanted
-        for name in had.keys() & left.keys()
-        if left[name] == nodes[place].kind.name and (both := models[place] & had[name])
-    ]
-    for *_, place, name in sorted(alike):
-        if found[place].name is None and left.pop(name, None) is not None:
-            found[place] = replace(nodes[place], name=name)
-    others: dict[str, list[str]] = {}
-    for name, kind in left.items():  # from the last name to the first
-        others.setdefault(kind, []).append(name)
-    for _, place in wanted:
-        if found[place].name is None and (names := others.get(nodes[place].kind.name)):
-            found[place] = replace(nodes[place], name=names.pop())
+    for share in sorted(ranked, reverse=True):
+        for place in (place for _, place in wanted if found[place].name is None):
+            there = [names[other] for other in ranked[share].get(forms[place], ()) if names[other]]
+            if there:
+                found[place] = replace(nodes[place], name=min(there, key=lambda each: each[-1]).pop())
     return found
+
+
+_Form = tuple[str, frozenset[str]]
+"""A kind of device, and models."""
+
+
+def _form(node: FleetNode) -> _Form:
+    return node.kind.name, frozenset(model for piece in node.pieces for model in piece.session.models)
 
 
 def _priority(node: FleetNode) -> int:
