@@ -137,7 +137,7 @@ class Looks:
         if exits is not None and model == networks.recogniser.roles.oracle:
             declined |= exits.declined(stream, call)
             found, regions = await self._asked_before(frame, regions, mine)
-            plan = exits.plan(stream, frame, regions, mine) if regions and not self._is_stood_in(stream) else None
+            plan = exits.plan(stream, frame, regions, mine) if regions and not self.stood_in_by(stream) else None
         if plan is not None and through is not None:
             looked = await through.look(stream, frame, regions, mine, plan)
         if looked is None:
@@ -184,13 +184,13 @@ class Looks:
                 return Looked(decision, {"variant": f"{variant.model} answers, proven or not: {error}"})
         raise error
 
-    def _is_stood_in(self, stream: NodeStream) -> bool:
-        """Whether a proven variant answers on a stream, or will soon: exits would learn in vain."""
+    def stood_in_by(self, stream: NodeStream) -> str | None:
+        """The proven variant that answers on a stream, or will soon: exits would learn in vain."""
         found = self._variants.get(self._networks.stands_in() or "")
         if found is None or not found.is_there:
-            return False
+            return None
         audit = stream.audits.of(found.key)
-        return audit.uses_shortcut or not audit.state.switched_off
+        return found.model if audit.uses_shortcut or not audit.state.switched_off else None
 
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
         exits = self._exits

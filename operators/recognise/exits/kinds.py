@@ -183,7 +183,7 @@ class SharedExits:
         if why is None and mine.in_use is not None:
             return None
         left = "they cost more than they save" if mine.left else None
-        waits = "none are made yet" if self._tuned is None else self._tuned.waits_for
+        waits = "their network is not cut yet" if self._tuned is None else self._tuned.waits_for
         return f"exits are not used: {why or left or waits}"
 
     @property

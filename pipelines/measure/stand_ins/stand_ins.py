@@ -1,6 +1,7 @@
 """The stand-ins of a query's networks while it runs: holds contests, opens winners, and gives up those that do not pay.
 
-All of it is paid from the budget of learning, and begins only where the network's past use would have paid it back.
+All of it begins only where the network's past use would have paid it back, and is paid from the budget of learning; but
+to open a stand-in that is proven is to load a network.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 10.0
 """Time between two looks at what is worth its cost."""
+SOON_S = 1.0
+"""The same, as long as a stand-in that is proven is not open."""
 CONTEST_S = 6.0
 """Processor seconds of a contest, as far as is known before one."""
 CONTEST_SHARE = 0.01
@@ -102,16 +105,14 @@ class StandIns:
         """The stand-in that a contest has proven for a node's network, unless it was given up."""
         if (lender := self.lenders.get(node)) is not None:
             return lender.proven(node)
-        for each in self._models.values():
-            if node in each.nodes and not each.over and each.contest is not None:
-                won = winner(each.contest, self._accuracy)
-                return won.variant if won is not None and has_proven(each.contest, self._accuracy) else None
-        return None
+        found = [won.variant for each in self._models.values() if node in each.nodes and (won := self._proven(each))]
+        return found[0] if found else None
 
     async def run(self, budget: Budget) -> None:
         """Look what is worth its cost until this is cancelled; a failure costs the one stand-in alone."""
         while not all(each.over for each in self._models.values()):
-            await sleep(self._clock, LOOK_S)
+            is_awaited = any(self._proven(each) and each.chosen is None for each in self._models.values())
+            await sleep(self._clock, SOON_S if is_awaited else LOOK_S)
             for model, each in self._models.items():
                 try:
                     await self._look(model, each, budget)
@@ -177,10 +178,12 @@ class StandIns:
         if won is None or won.variant not in each.variants:
             self._end(each)
             return
-        proven = has_proven(each.contest, self._accuracy)
+        proven = self._proven(each) is not None
         cost_s = max(won.load_s, LEAST_S) * (1 if proven else SHADOW)
         gain = 1 - won.processor_s / each.contest.processor_s
-        if not pays(use.taken_s, gain, cost_s) or not budget.reserve(won.load_s):
+        if not pays(use.taken_s, gain, cost_s):
+            return
+        if not (budget.may_spend(0.0) if proven else budget.reserve(won.load_s)):
             return
         spent_s = won.load_s
         try:
@@ -190,11 +193,18 @@ class StandIns:
             self._end(each)
             return
         finally:
-            budget.pay("opening", won.load_s, spent_s)
+            if not proven:
+                budget.pay("opening", won.load_s, spent_s)
         why = in_words(each.contest, won)
         log.info("%s is tried: %s", won.variant, why)
         each.chosen = won
         self.chosen |= dict.fromkeys(each.nodes, Chosen(won.variant, why, proven))
+
+    def _proven(self, each: _Model) -> Contender | None:
+        """What stands in for a network and is proven, unless it was given up."""
+        if each.over or each.contest is None or not has_proven(each.contest, self._accuracy):
+            return None
+        return winner(each.contest, self._accuracy)
 
     def _use(self, model: str) -> ShownItems:
         assert isinstance(self.engine, Watched)

@@ -122,17 +122,17 @@ async def test_exits_do_not_compete_with_what_is_proven_unless_the_query_asks_fo
         operator = node(wanted.query.nodes[1], house.environment)
         assert isinstance(operator, Chain)
         park, street = (NodeStream(name, StreamAudits(Rule(0.2)), None) for name in ("park", "street"))
-        assert operator._looks._is_stood_in(park) is not learns
+        assert (operator._looks.stood_in_by(park) is None) is learns
         audit = park.audits.of(f"variant {INT8}")
         audit.answers_at_once()
         while audit.uses_shortcut:
             ticket = audit.by_shortcut(0.0)
             assert ticket is not None
             audit.tell(ticket, agrees=False)
-        assert not operator._looks._is_stood_in(park)
-        assert operator._looks._is_stood_in(street) is not learns
+        assert operator._looks.stood_in_by(park) is None
+        assert (operator._looks.stood_in_by(street) is None) is learns
         house.stand_ins._end(house.stand_ins._models[MODEL])
-        assert not operator._looks._is_stood_in(street)
+        assert operator._looks.stood_in_by(street) is None
 
 
 @pytest.mark.usefixtures("_known_here")

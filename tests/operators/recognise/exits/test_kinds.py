@@ -93,7 +93,7 @@ async def test_they_are_shared_by_all_streams_but_prove_themselves_on_each() -> 
 async def test_why_shared_exits_are_silent_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     crossing = Crossing(["cached"])
     assert crossing.shared is not None
-    assert crossing.shared.why_silent("cam") == "exits are not used: none are made yet"
+    assert crossing.shared.why_silent("cam") == "exits are not used: their network is not cut yet"
     monkeypatch.setattr(heard_exits, "FIRST_TUNING", 200)
     await crossing.until(lambda: bool(crossing.maker.made), COLOURS)
     await crossing.passing(COLOURS, 2)

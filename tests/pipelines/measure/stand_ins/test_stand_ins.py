@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learning.budget import Budget
+from learning.budget import FIRST_S, Budget
 from operators.testing import FakeEngine, card_of, scores
 from pipelines.environment import catalogue
 from pipelines.measure.stand_ins.payback import DOUBTS, GAIN
@@ -25,6 +25,7 @@ from pipelines.measure.stand_ins.stand_ins import (
     FIRST_GAP,
     LOOK_S,
     MOST_FAILURES,
+    SOON_S,
     StandIns,
     _Model,
 )
@@ -152,7 +153,7 @@ async def test_a_contest_is_held_once_it_would_have_paid_and_its_winner_is_tried
         await here.looks()
         assert here.chosen == {"colour": BF16}
         assert here.engine.loaded == [BF16]
-        assert here.budget.spent == {"opening": 3.0 + here.engine.opening_s}
+        assert here.budget.spent == {"opening": 3.0}
         assert "0.50" not in here.stand_ins.chosen["colour"].why
         assert "500.00 ms of a processor for one item in place of 1000.00" in here.stand_ins.chosen["colour"].why
         assert read(ENTRY, here.cache) is not None
@@ -209,6 +210,20 @@ async def test_what_a_contest_has_proven_may_answer_at_once(
         await here.takes(4.1)
         await here.looks()
         assert here.stand_ins.chosen["colour"].proven is proven
+
+
+@pytest.mark.parametrize(("items", "share", "opened"), [(64, 0.5, [BF16]), (47, 0.5, []), (64, 0.0, [])])
+async def test_what_is_proven_is_loaded_as_any_network_once_that_pays_unless_all_of_learning_is_switched_off(
+    bench: Opened, monkeypatch: pytest.MonkeyPatch, items: int, share: float, opened: list[str]
+) -> None:
+    store(msgspec.structs.replace(contest_of(), items=items), ENTRY, bench().cache)
+    async with running(bench(share=share, used_s=FIRST_S / 2), monkeypatch) as here:
+        await here.takes(4.1)
+        await turns()
+        here.clock.advance(SOON_S)
+        await turns()
+        assert here.engine.loaded == opened
+        assert here.budget.spent == {}
 
 
 async def test_what_another_process_has_found_meanwhile_is_taken(
