@@ -201,7 +201,7 @@ class StandIns:
         self.chosen |= dict.fromkeys(each.nodes, Chosen(won.variant, why, proven))
 
     def _proven(self, each: _Model) -> Contender | None:
-        """What stands in for a network and is proven, unless it was given up."""
+        """The stand-in of a network that is proven, unless it was given up."""
         if each.over or each.contest is None or not has_proven(each.contest, self._accuracy):
             return None
         return winner(each.contest, self._accuracy)
