@@ -67,7 +67,8 @@ def _kept(before: FleetPlan, sessions: Sequence[ServedSession], fleet: Fleet) ->
             Piece(session, rate)
             for share in each.sessions
             for model, rate in share.models.items()
-            if (session := known.get((model, share.slo_s, share.priority)))
+            if rate > LEAST_RATE  # another scheduler has told it rounded
+            and (session := known.get((model, share.slo_s, share.priority)))
             and any(kind.name == each.kind for kind in session.kinds)
         )
         for each in before.backends

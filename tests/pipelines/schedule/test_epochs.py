@@ -89,6 +89,18 @@ def test_workers_are_wanted_at_once_and_two_minutes_longer_also_by_the_next_lead
     assert [other.next().workers, other.next().workers] == [4, 4]
 
 
+def test_a_leader_goes_on_from_a_placement_with_a_rate_that_was_rounded_to_nothing() -> None:
+    one, other = Scheduler(), Scheduler("s1")
+    for each in (one, other):
+        each.backends("b0")
+        each.view.hear(told("w0", {"cars": 30.0}), 0.0)
+    found = one.next()
+    (backend_,) = found.backends
+    sessions = [replace(session, rate=0.0) for session in backend_.sessions]
+    other.epochs.follow(replace(found, backends=[replace(backend_, sessions=sessions)]), 0.0)
+    assert served(other.next()) == {"b0": ["cars"]}
+
+
 def test_equal_load_moves_nothing_also_where_it_varies() -> None:
     one, rng = Scheduler(), random.Random(5)
     one.backends("b0", "b1", "b2")
