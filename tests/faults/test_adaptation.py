@@ -204,4 +204,4 @@ async def test_a_broker_that_is_killed_and_comes_back_is_waited_for(
         assert is_wanted(await place.wished(place.exits(0.8), process, samples=False))
         assert await asyncio.to_thread(process.terminate) == 0, process.errors
     assert "the broker answers again" in process.errors
-    assert len(process.errors.splitlines()) <= 8, process.errors
+    assert len(process.errors.splitlines()) <= 20, "some lines for each time it stays away, not for each attempt"
