@@ -144,7 +144,7 @@ def largest_rate(node: FleetNode | None, kind: DeviceKind, piece: Piece, least: 
         return 0.0
     if fits(piece.rate):
         return piece.rate
-    low, high = 0.0, piece.rate
+    low, high = 0.0, min(piece.rate, piece.session.curves[kind.name].most_per_s)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)

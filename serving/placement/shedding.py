@@ -87,7 +87,7 @@ def _opened(free: list[tuple[FleetBackend, DeviceKind]], piece: Piece) -> tuple[
         found = next((each for each in free if each[1] == kind), None)
         if found is not None:
             taken = replace(piece, rate=largest_rate(None, kind, piece))
-            node = node_of(kind, [taken], found[0].name)
+            node = node_of(kind, [taken], found[0].name) if taken.rate > LEAST_RATE else None
             if node is not None:
                 free.remove(found)
                 rest = replace(piece, rate=piece.rate - taken.rate)

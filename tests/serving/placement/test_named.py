@@ -59,3 +59,10 @@ def test_names_are_those_that_a_list_of_all_pairs_gives(seed: int, monkeypatch: 
         plan = place(demands, PROFILES, Fleet(KINDS, backends), plan)
     assert seen
     assert all(seen)
+
+
+def test_a_load_far_beyond_a_backend_leaves_it_as_full_as_it_can_be() -> None:
+    kinds = [DeviceKind("gpu", 1 << 30, 3.0), DeviceKind("cpu", 1 << 30, most=0)]
+    profiles = {"cars": {"gpu": BatchProfile({1: 0.001, 8: 0.004}, 1), "cpu": BatchProfile({1: 0.01}, 1)}}
+    plan = place([Demand("cars", 0.2, 1e9)], profiles, Fleet(kinds, [FleetBackend("b0", "cpu")]))
+    assert sum(share.items_per_s for each in plan.backends for share in each.sessions) == pytest.approx(100, rel=0.01)
