@@ -111,7 +111,7 @@ class Calls:
             failed.append(server)
             if not last.again:
                 break
-            if not self._servers.askable(failed):
+            if number + 1 < ATTEMPTS and not self._servers.askable(failed):
                 await sleep(self._clock, min(AGAIN.delay_s(number, self._rng), left_s))
         if droppable and last.late:
             raise TooLate(f"{self._address} could not answer in time")
