@@ -6,13 +6,15 @@ import asyncio
 import logging
 import random
 from collections import OrderedDict
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from operators.wire.bounds import MOST_ZONES
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.delivery import BACKOFF
 from pipelines.observe.forward.mqtt_connection import ONLINE, MqttBroker, MqttConnection
-from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
+from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements, zone_announcement
 from pipelines.observe.forward.sink import Away, EventPicture
 from serving.common.redaction import redact
 from serving.common.untrusted import printable
@@ -33,6 +35,8 @@ class MqttSink:
         self._name, self._broker, self._topics, self._announced = name, broker, topics, announced
         self._states: OrderedDict[str, Notification] = OrderedDict()
         self._known: set[str] = set()
+        self._zones: dict[str, set[str]] = {}
+        """The zones of each stream of which the broker has been told on this connection."""
         self._connection: MqttConnection | None = None
         self._trouble = "not connected yet"
         self._tried = asyncio.Event()
@@ -83,6 +87,8 @@ class MqttSink:
         if notice.count is not None:
             retained = notice.stream in self._known
             await connection.publish(self._topics.counts(notice.stream), to_json(notice), retain=retained)
+            if retained:
+                await self._tell_zones(connection, notice.stream, notice.count.zones)
             return
         if picture is not None:
             topic = self._topics.snapshot(notice.stream)
@@ -92,11 +98,22 @@ class MqttSink:
 
     async def _begin(self, connection: MqttConnection) -> None:
         await connection.publish(self._topics.status, ONLINE, retain=True)
-        known, self._known = list(self._known | self._states.keys()), set()
+        known, self._known, self._zones = list(self._known | self._states.keys()), set(), {}
         for stream in known:
             await self._announce(connection, stream)
         for stream, notice in list(self._states.items()):
             await connection.publish(self._topics.state(stream), to_json(notice), retain=True)
+
+    async def _tell_zones(
+        self, connection: MqttConnection, stream: str, zones: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        """The objects in each zone; those beyond the bound are told with the counts alone."""
+        told = self._zones.setdefault(stream, set())
+        for zone in (each for each in zones if each in told or len(told) < MOST_ZONES):
+            if zone not in told and (wanted := self._announced) is not None:
+                await connection.publish(*zone_announcement(wanted, self._topics, stream, zone), retain=True)
+            told.add(zone)
+            await connection.publish(self._topics.zone(stream, zone), b"%d" % sum(zones[zone].values()), retain=True)
 
     async def _announce(self, connection: MqttConnection, stream: str) -> None:
         """Once on each connection."""

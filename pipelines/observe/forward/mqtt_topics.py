@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -50,6 +50,10 @@ class Topics:
         """Retained: the last notification of what zones and lines have counted."""
         return f"{self._of(stream)}/counts"
 
+    def zone(self, stream: str, zone: str) -> str:
+        """Retained: how many objects are in a zone, as a plain number."""
+        return f"{self._of(stream)}/zones/{quote(zone, safe='')}"
+
     def snapshot(self, stream: str) -> str:
         """JPEGs, each before the event that it belongs to."""
         return f"{self._of(stream)}/snapshot"
@@ -71,8 +75,6 @@ class Announced:
 
 def announcements(wanted: Announced, topics: Topics, stream: str) -> dict[str, bytes]:
     """Retained messages by topic: the stream's state, its events and its latest snapshot."""
-    # One installation per prefix: two of them may have streams of the same name.
-    key = hashlib.sha256(f"{topics.prefix}\0{stream}".encode()).hexdigest()[:16]
     events = [kind for kind in wanted.kinds if kind not in (STATE, "count")]
     parts: dict[str, dict[str, Any]] = {}
     if STATE in wanted.kinds:
@@ -86,13 +88,27 @@ def announcements(wanted: Announced, topics: Topics, stream: str) -> dict[str, b
         }
     if events and wanted.pictures:
         parts["image"] = {"name": "Snapshot", "image_topic": topics.snapshot(stream), "content_type": "image/jpeg"}
-    shared = {
-        "availability_topic": topics.status,
-        "device": {"identifiers": [f"sluice_{key}"], "name": stream[:NAME_CHARS], "manufacturer": "Sluice"},
-    }
-    return {
-        f"{wanted.prefix}/{part}/sluice_{key}/config": json.dumps(
-            {**said, **shared, "unique_id": f"sluice_{key}_{part}"}
-        ).encode()
-        for part, said in parts.items()
-    }
+    return dict(_announcement(wanted, topics, stream, (part, part), said) for part, said in parts.items())
+
+
+def zone_announcement(wanted: Announced, topics: Topics, stream: str, zone: str) -> tuple[str, bytes]:
+    """The retained message about the objects in a zone, after its topic."""
+    said = {"name": zone[:NAME_CHARS], "state_topic": topics.zone(stream, zone), "state_class": "measurement"}
+    return _announcement(wanted, topics, stream, ("sensor", f"zone_{_key(zone)}"), said)
+
+
+def _announcement(
+    wanted: Announced, topics: Topics, stream: str, entity: tuple[str, str], said: Mapping[str, Any]
+) -> tuple[str, bytes]:
+    """``entity``: its component of Home Assistant, and its name within the stream's device."""
+    component, name = entity
+    # One installation per prefix: two of them may have streams of the same name.
+    key = _key(f"{topics.prefix}\0{stream}")
+    device = {"identifiers": [f"sluice_{key}"], "name": stream[:NAME_CHARS], "manufacturer": "Sluice"}
+    shared = {"availability_topic": topics.status, "device": device, "unique_id": f"sluice_{key}_{name}"}
+    node = f"sluice_{key}" if name == component else f"sluice_{key}/{name}"
+    return f"{wanted.prefix}/{component}/{node}/config", json.dumps({**said, **shared}).encode()
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:16]

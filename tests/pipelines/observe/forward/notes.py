@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from operators.wire.schema import Counts, Event, Notification, StreamStatus
@@ -27,7 +28,7 @@ def event_note(stream: str = "yard", seq: int = 7, **changes: Any) -> Notificati
     return notice_of(event(stream, seq, **changes))
 
 
-def count_note(stream: str = "yard") -> Notification:
+def count_note(stream: str = "yard", zones: Mapping[str, dict[str, int]] | None = None) -> Notification:
     """The notification of what a zone has counted."""
     counts = Counts(
         stream=stream,
@@ -36,7 +37,7 @@ def count_note(stream: str = "yard") -> Notification:
         captured_at=AT,
         since_media_time_s=0,
         media_time_s=60,
-        zones={"ramp": {"car": 2}},
+        zones=dict(zones or {"ramp": {"car": 2}}),
     )
     return notice_of(counts)
 

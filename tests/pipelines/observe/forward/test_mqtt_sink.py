@@ -92,13 +92,33 @@ async def test_events_come_with_their_picture_and_states_stay(tmp_path: Path) ->
             assert note.snapshot is not None
             assert (note.snapshot.topic, note.snapshot.width) == ("sluice/streams/yard/snapshot", 64)
         with subscriber(broker.watch_port) as later:
-            await until(lambda: len(later.retained) >= 3)
+            await until(lambda: len(later.retained) >= 4)
             assert later.retained["sluice/status"] == b"offline"
             assert json.loads(later.retained["sluice/streams/yard/state"])["state"]["state"] == "running"
             assert json.loads(later.retained["sluice/streams/yard/counts"])["count"]["zones"] == {"ramp": {"car": 2}}
             assert set(later.retained) == {
                 *("sluice/status", "sluice/streams/yard/state", "sluice/streams/yard/counts"),
+                "sluice/streams/yard/zones/ramp",
             }
+            assert later.retained["sluice/streams/yard/zones/ramp"] == b"2"
+
+
+async def test_each_zone_is_announced_once_within_a_bound_and_told_as_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt_sink, "MOST_ZONES", 2)
+    with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
+        sink = sink_at(broker.port, Announced("homeassistant", ("count",), pictures=False))
+        async with running(sink):
+            for zones in ({"ramp": {"car": 2, "bus": 1}}, {"ramp": {}, HOSTILE: {"car": 1}, "third": {"car": 1}}):
+                await delivered(sink, count_note("yard", zones))
+            await delivered(sink, event_note("yard"))
+            await until(lambda: heard.on("sluice/streams/yard/events"))
+        assert heard.on("sluice/streams/yard/zones/ramp") == [b"3", b"0"]
+        announced = [json.loads(data) for topic, data in heard.messages if topic.startswith("homeassistant/sensor/")]
+        assert [each["name"] for each in announced] == ["ramp", HOSTILE]
+        assert heard.on(announced[1]["state_topic"]) == [b"1"]
+        assert not heard.on("sluice/streams/yard/zones/third")
 
 
 async def test_a_broker_that_comes_back_empty_is_told_the_states_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.wire.bounds import is_id
-from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
+from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements, zone_announcement
 from tests.pipelines.observe.forward.notes import HOSTILE
 
 ALL = Announced("homeassistant", ("new", "end", "state"), pictures=True)
@@ -46,6 +46,20 @@ def test_topics_are_one_level_and_free_of_wildcards(stream: str) -> None:
         assert {said.get("value_template")} <= {
             json.loads(each).get("value_template") for each in announcements(ALL, topics, "yard").values()
         }
+
+
+@given(st.text(min_size=1, max_size=40).filter(is_id), st.text(min_size=1, max_size=80))
+def test_a_zone_is_a_sensor_of_its_stream_whose_name_is_shown_and_nothing_else(stream: str, zone: str) -> None:
+    topics = Topics("sluice")
+    topic, data = zone_announcement(ALL, topics, stream, zone)
+    said = json.loads(data)
+    assert re.fullmatch(r"homeassistant/sensor/sluice_[0-9a-f]{16}/zone_[0-9a-f]{16}/config", topic)
+    assert re.fullmatch(r"sluice/streams/[A-Za-z0-9_.~%-]+/zones/[A-Za-z0-9_.~%-]+", said["state_topic"])
+    assert said["name"] == zone[:64]
+    assert "value_template" not in said
+    device = json.loads(next(iter(announcements(ALL, topics, stream).values())))["device"]
+    assert said["device"] == device
+    assert topic != zone_announcement(ALL, topics, stream, f"{zone}2")[0]
 
 
 @given(st.text(min_size=1, max_size=8), st.text(min_size=1, max_size=8))
