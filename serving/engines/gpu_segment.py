@@ -165,14 +165,15 @@ class GpuSegment(SessionSegment):
             session = self._opens() if self._is_recorded(size) else known.session
         else:
             session = self._opens() if self._buffers and self._is_recorded(size) else self._session
-        blank = self._unrecorded(session, staging)
-        given = value.ortvalue_from_numpy(staging, "cuda", CHOICE.index) if given is None else given
-        found = [value.ortvalue_from_shape_and_type(each.shape, each.dtype, "cuda", CHOICE.index) for each in blank]
-        binding = session.io_binding()
-        binding.bind_ortvalue_input(self._name, given)
-        for name, each in zip(self._outputs, found, strict=True):
-            binding.bind_ortvalue_output(name, each)
-        return DeviceBuffers(size, session, given, found, binding, staging)
+        with USE:
+            blank = self._unrecorded(session, staging)
+            given = value.ortvalue_from_numpy(staging, "cuda", CHOICE.index) if given is None else given
+            found = [value.ortvalue_from_shape_and_type(each.shape, each.dtype, "cuda", CHOICE.index) for each in blank]
+            binding = session.io_binding()
+            binding.bind_ortvalue_input(self._name, given)
+            for name, each in zip(self._outputs, found, strict=True):
+                binding.bind_ortvalue_output(name, each)
+            return DeviceBuffers(size, session, given, found, binding, staging)
 
     def _is_recorded(self, size: int) -> bool:
         return self.records and size in RECORDED
