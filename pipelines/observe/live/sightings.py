@@ -55,7 +55,8 @@ class Sightings:
     """Follows the tracks of one stream; the one seen longest ago is forgotten first."""
 
     def __init__(self) -> None:
-        self._tracks: OrderedDict[int, _Track] = OrderedDict()
+        self._tracks: OrderedDict[tuple[int, int], _Track] = OrderedDict()
+        """By run and number: each run counts its tracks anew."""
         self._number = self._run_number = 0
         self._runs = ("", "")
         """The latest run, and the one before."""
@@ -78,11 +79,12 @@ class Sightings:
             if found.track_id is not None:
                 self._see(found, found.track_id, _Track(named(found), now_s, at_s, run))
         while self._tracks:
-            track, last = next(iter(self._tracks.items()))
-            if abs(now_s - last.media_time_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
+            key, last = next(iter(self._tracks.items()))
+            is_here = last.run == run and abs(now_s - last.media_time_s) <= GONE_S
+            if is_here and len(self._tracks) <= MOST_TRACKS:
                 break
-            del self._tracks[track]
-            self._happened("left", track, last)
+            del self._tracks[key]
+            self._happened("left", key[1], last)
 
     def passed(self, event: Event) -> None:
         """Take what happened at a zone or a line; other events are found in results."""
@@ -96,7 +98,8 @@ class Sightings:
 
     def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
         """Events whose object is in this frame, and where; until it left, a picture of it can be had."""
-        wanting = [each for each in self._kept if not each.is_own and each.kind != "left"]
+        run = self._run(result.run)
+        wanting = [each for each in self._kept if not each.is_own and each.kind != "left" and each.run == run]
         boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
         return [(each, boxes[each.track]) for each in wanting if each.track in boxes]
 
@@ -111,16 +114,15 @@ class Sightings:
         return self._run_number
 
     def _see(self, found: Object, track: int, seen: _Track) -> None:
-        before = self._tracks.get(track)
-        if before is not None:
-            self._tracks.move_to_end(track)
-        self._tracks[track] = seen
+        before = self._tracks.pop((seen.run, track), None)
+        self._tracks[seen.run, track] = seen
         if before is None or before.label != seen.label:
             self._happened("came" if before is None else "named", track, seen)
 
     def _happened(self, kind: Kind, track: int, seen: _Track, place: str = "") -> None:
         self._number += 1
-        known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
+        mine = (each for each in reversed(self._kept) if (each.run, each.track) == (seen.run, track))
+        known = next((each.thumbnail for each in mine), None)
         label = shortened(seen.label, LONGEST)
         self._kept.append(
             ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, seen.run, place, known)

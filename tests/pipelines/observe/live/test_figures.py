@@ -199,7 +199,16 @@ def test_events_of_a_clip_that_is_played_fast_and_of_the_next_run_stand_in_their
     shown = board.stream("yard")
     assert shown is not None
     kinds = [(each["kind"], each["media_time_s"]) for each in shown["events"]]
-    assert kinds == [("came", 0.0), ("leave", 9.0), ("leave", 0.6), ("enter", 0.5), ("came", 0.0)]
+    assert kinds == [("came", 0.0), ("leave", 9.0), ("leave", 0.6), ("enter", 0.5), ("left", 0.0), ("came", 0.0)]
+
+
+def test_a_track_of_the_next_run_with_the_same_number_is_another_one() -> None:
+    sightings = Sightings()
+    sightings.see(result(3, thing(7, "car"), run="r1"))
+    sightings.see(result(4, thing(7, "bus"), run="r2"))
+    told = [(each.kind, each.label) for each in sightings.latest]
+    assert told == [("came", "bus"), ("left", "car"), ("came", "car")]
+    assert [each.label for each, _ in sightings.without_thumbnail(result(5, thing(7, "bus"), run="r2"))] == ["bus"]
 
 
 def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
