@@ -146,7 +146,8 @@ def _paces(plan: NodePlan) -> Iterable[str]:
 
 def _names_lost(plan: NodePlan) -> Iterable[str]:
     if (lost := plan.names_lost) is not None:
-        yield f"names that {plan.oracle} gave: {lost.lost} of {lost.names} lost ({_interval(lost.exact)})"
+        are_lost = "would be lost" if plan.phase == "shadow" else "lost"
+        yield f"names that {plan.oracle} gave: {lost.lost} of {lost.names} {are_lost} ({_interval(lost.exact)})"
 
 
 def _unsure(plan: NodePlan) -> Iterable[str]:

@@ -189,15 +189,17 @@ def test_the_report_says_why_a_shortcut_does_not_answer() -> None:
     assert "yard type cached: exits are not used: none are made yet" in captured.get()
 
 
-def test_the_report_says_how_many_names_a_shortcut_has_lost() -> None:
+@pytest.mark.parametrize(("phase", "said"), [("shadow", "would be lost"), ("probation", "lost")])
+def test_the_report_says_how_many_names_a_shortcut_has_lost(phase: str, said: str) -> None:
     audit = Audit(Rule(0.5))
     for agrees, lost in ((True, None), (True, False), (True, False), (True, False), (False, True)):
         audit.tell(audit.in_shadow() or pytest.fail("off"), agrees, lost)
-    nodes = [node_plan(Audited("type", "variant", "big", ["small"]), audit)]
+    plan = node_plan(Audited("type", "variant", "big", ["small"]), audit)
+    nodes = [msgspec.structs.replace(plan, phase=phase)]
     console = Console(file=io.StringIO(), width=120)
     with console.capture() as captured:
         console.print(render(full_counts().report(2.0, [StreamPlan(stream="yard", query="q", at=AT, nodes=nodes)])))
-    assert "yard type: names that big gave: 1 of 4 lost (0.006–0.895)" in captured.get()
+    assert f"yard type: names that big gave: 1 of 4 {said} (0.006–0.895)" in captured.get()
 
 
 def test_the_json_of_a_report_keeps_its_shape() -> None:
