@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Here:
-    """Trains one target after the other while ``run`` runs; kinds do that in processes of their own.
+    """Trains one target after the other while ``run`` runs, in a thread.
 
     It publishes to itself: ``newest`` has as many artefacts, and as many bytes of them, as the adaptation keeps.
     """

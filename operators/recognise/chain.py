@@ -21,7 +21,6 @@ from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
-from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
@@ -261,14 +260,11 @@ class Chain:
         found = []
         for key, shortcut in self._shortcuts.items():
             audit = stream.audits.opened.get(key)
-            silent = self._why_silent(stream, self._kinds[key]) if key in self._kinds else None
+            kind = self._kinds.get(key)
+            silent = None if kind is None else self._looks.why_silent(stream) or kind.why_silent(stream.name)
             if audit is not None and self._is_told(shortcut, stream, audit, silent):
                 found.append(self._plan(shortcut, stream, audit, silent))
         return found
-
-    def _why_silent(self, stream: NodeStream, kind: ExitKind) -> str | None:
-        stand_in = self._looks.stood_in_by(stream)
-        return kind.why_silent(stream.name) if stand_in is None else f"exits are not used: {stand_in} stands in"
 
     def _is_told(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> bool:
         """Whether there is something to tell of a shortcut."""

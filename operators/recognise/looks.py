@@ -192,6 +192,11 @@ class Looks:
         audit = stream.audits.of(found.key)
         return found.model if audit.uses_shortcut or not audit.state.switched_off else None
 
+    def why_silent(self, stream: NodeStream) -> str | None:
+        """Why no exits of a stream are asked, in one sentence; None: they may be."""
+        stand_in = self.stood_in_by(stream)
+        return None if stand_in is None else f"exits are not used: {stand_in} stands in"
+
     def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
         exits = self._exits
         for other in (*self._networks.variants, *(exits.kinds if exits is not None else ())):

@@ -28,8 +28,8 @@ class Breaker:
     """That of one server.
 
     >>> breaker, rng = Breaker(), Random(1)
-    >>> for _ in range(BREAKER.failures):
-    ...     breaker.failed(10.0, rng)
+    >>> [breaker.failed(10.0, rng) for _ in range(BREAKER.failures + 1)]
+    [True, True, True, False]
     >>> breaker.allows(10.0), breaker.allows(11.0), breaker.allows(11.0)
     (False, True, False)
     >>> breaker.succeeded()
@@ -70,16 +70,17 @@ class Breaker:
         """The server has answered, be it with a refusal of what was asked."""
         self._failures, self._trying = 0, False
 
-    def failed(self, now_s: float, rng: Random) -> None:
-        """A call has failed for the server's sake, or it did not answer in time.
+    def failed(self, now_s: float, rng: Random) -> bool:
+        """A call has failed for the server's sake, or it did not answer in time; whether that tells anything new.
 
-        Once it is open, calls that began before tell nothing new: only the one that tries again does.
+        Once it is open, calls that began before do not: only the one that tries again does.
         """
         if self.is_open and not self._trying:
-            return
+            return False
         self._failures, self._trying = self._failures + 1, False
         if self.is_open:
             self._next_s = now_s + self.rule.returns.delay_s(self._failures - self.rule.failures, rng)
+        return True
 
     def rests(self, now_s: float, seconds: float) -> None:
         """The server asks to be left alone for a while."""

@@ -17,7 +17,7 @@ from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.precision import Precision
 from serving.engines.execution_device import runs_on_gpu
 from serving.errors import ModelError
-from serving.variants.contest import PAYS, Contest, in_words, winner
+from serving.variants.contest import PAYS, Contender, Contest, in_words, winner
 from serving.variants.contest import read as read_contest
 from serving.variants.profiles import installed
 from serving.variants.variant import ON, EngineName, Variant
@@ -63,13 +63,14 @@ def listed(entry: Entry, contest: Contest | None, accuracy: float) -> tuple[str,
     return () if won is None else (won.variant,)
 
 
-def has_proven(contest: Contest, accuracy: float) -> bool:
-    """Whether a contest shows, by the bound of audits, that its winner agrees often enough."""
-    won = winner(contest, accuracy)
-    if won is None:
-        return False
+def proven_by(contest: Contest | None, accuracy: float) -> Contender | None:
+    """The winner of a contest that shows, by the bound of audits, that it agrees often enough; None: nobody."""
+    won = None if contest is None else winner(contest, accuracy)
+    if won is None or contest is None:
+        return None
     differ = math.ceil(round((1 - won.agreement) * contest.items, 6))
-    return verdict(Recent(Period(audits=contest.items, disagreements=differ)), Rule(accuracy)) == "good"
+    found = verdict(Recent(Period(audits=contest.items, disagreements=differ)), Rule(accuracy))
+    return won if found == "good" else None
 
 
 def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, tuple[Entry, Contest | None]]:
@@ -97,5 +98,5 @@ def _prospect(model: str, contest: Contest | None, accuracy: float) -> str:
     won = winner(contest, accuracy)
     if won is None:
         return f"{model} has no stand-in: no variant that agrees takes {PAYS:g} of its processor time or less"
-    does = "answers on every stream, audited" if has_proven(contest, accuracy) else "is tried on every stream"
+    does = "answers on every stream, audited" if proven_by(contest, accuracy) else "is tried on every stream"
     return f"{won.variant} {does}: {in_words(contest, won)}"

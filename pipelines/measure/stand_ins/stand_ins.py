@@ -21,7 +21,7 @@ from learning.retry_gap import RetryGap
 from operators.inference import Inference
 from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
 from pipelines.measure.stand_ins.planner import Chosen
-from pipelines.measure.stand_ins.roles import contests, has_proven, listed, stood_in_for
+from pipelines.measure.stand_ins.roles import contests, listed, proven_by, stood_in_for
 from pipelines.measure.stand_ins.shown import ShownItems, Watched
 from pipelines.query.dag import CompiledQuery
 from serving.catalogue.lookup import Entry
@@ -61,6 +61,8 @@ class _Model:
     variants: Sequence[str]
     """Those that may come to answer in this process."""
     contest: Contest | None
+    proven: Contender | None
+    """The winner of the contest, where that has proven it: looked up for every look of the network."""
     chosen: Contender | None = None
     over: bool = False
     """Whether nothing more is tried in this process."""
@@ -84,7 +86,7 @@ class StandIns:
         for model, (entry, contest) in contests(query, wanted.catalogue, artefacts_dir).items():
             nodes = [spec.name for spec in query.nodes if stood_in_for(spec, query) == model]
             if variants := listed(entry, contest, query.accuracy):
-                self._models[model] = _Model(entry, nodes, variants, contest)
+                self._models[model] = _Model(entry, nodes, variants, contest, proven_by(contest, query.accuracy))
         self.engine = Watched(engine, self._models, random.Random(0)) if self._models else engine
         """The engine that nodes are to use."""
         self.chosen: dict[str, Chosen] = {}
@@ -105,13 +107,15 @@ class StandIns:
         """The stand-in that a contest has proven for a node's network, unless it was given up."""
         if (lender := self.lenders.get(node)) is not None:
             return lender.proven(node)
-        found = [won.variant for each in self._models.values() if node in each.nodes and (won := self._proven(each))]
-        return found[0] if found else None
+        for each in self._models.values():
+            if node in each.nodes and each.proven is not None and not each.over:
+                return each.proven.variant
+        return None
 
     async def run(self, budget: Budget) -> None:
         """Look what is worth its cost until this is cancelled; a failure costs the one stand-in alone."""
         while not all(each.over for each in self._models.values()):
-            is_awaited = any(self._proven(each) and each.chosen is None for each in self._models.values())
+            is_awaited = any(each.proven and not (each.chosen or each.over) for each in self._models.values())
             await sleep(self._clock, SOON_S if is_awaited else LOOK_S)
             for model, each in self._models.items():
                 try:
@@ -139,14 +143,18 @@ class StandIns:
             log.info("%s answers itself again: %s costs no less here", model, each.chosen.variant)
             self._end(each)
 
+    def _take(self, each: _Model, contest: Contest | None) -> None:
+        each.contest, each.proven = contest, proven_by(contest, self._accuracy)
+
     async def _hold(self, model: str, each: _Model, use: ShownItems, budget: Budget) -> None:
         """Hold the contest, unless another process has done so meanwhile."""
-        each.contest = read(each.entry, self._artefacts_dir)
+        self._take(each, read(each.entry, self._artefacts_dir))
         if each.contest is not None or not budget.reserve(CONTEST_S):
             return
         spent_s = CONTEST_S
         try:
-            each.contest, spent_s = await self._held(each, use)
+            contest, spent_s = await self._held(each, use)
+            self._take(each, contest)
         except SluiceError as error:
             each.gap.failed(each.looks)
             log.info("%s has no stand-in yet: %s", model, error)
@@ -156,7 +164,7 @@ class StandIns:
         finally:
             budget.pay("opening", CONTEST_S, spent_s)
         try:
-            store(each.contest, each.entry, self._artefacts_dir)
+            store(contest, each.entry, self._artefacts_dir)
         except SluiceError as error:
             log.info("%s: its variants are compared at every start: %s", model, error)
 
@@ -178,7 +186,7 @@ class StandIns:
         if won is None or won.variant not in each.variants:
             self._end(each)
             return
-        proven = self._proven(each) is not None
+        proven = each.proven is not None
         cost_s = max(won.load_s, LEAST_S) * (1 if proven else SHADOW)
         gain = 1 - won.processor_s / each.contest.processor_s
         if not pays(use.taken_s, gain, cost_s):
@@ -199,12 +207,6 @@ class StandIns:
         log.info("%s is tried: %s", won.variant, why)
         each.chosen = won
         self.chosen |= dict.fromkeys(each.nodes, Chosen(won.variant, why, proven))
-
-    def _proven(self, each: _Model) -> Contender | None:
-        """The stand-in of a network that is proven, unless it was given up."""
-        if each.over or each.contest is None or not has_proven(each.contest, self._accuracy):
-            return None
-        return winner(each.contest, self._accuracy)
 
     def _use(self, model: str) -> ShownItems:
         assert isinstance(self.engine, Watched)

@@ -148,9 +148,11 @@ class Delivery:
 
     async def _attempt(self, notice: Notification, picture: EventPicture | None) -> None:
         try:
-            async with asyncio.timeout(LONGEST_S):
+            async with asyncio.timeout(LONGEST_S) as limit:
                 await self._sink.deliver(notice, picture)
         except TimeoutError:
+            if not limit.expired():
+                raise  # the sink's own
             raise Failed(f"it has not been taken within {LONGEST_S:g} s") from None
 
     def _ill(self, why: str) -> None:

@@ -142,8 +142,8 @@ class Calls:
         if found.late and droppable:  # a short time says nothing of the server
             server.breaker.left()
         elif found.server:
-            server.breaker.failed(self._clock.monotonic_s(), self._rng)
-            if found.garbled and server.breaker.is_open:
+            is_news = server.breaker.failed(self._clock.monotonic_s(), self._rng)
+            if is_news and found.garbled and server.breaker.is_open:
                 server.connect_anew()
         else:
             server.breaker.succeeded()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.measure.stand_ins import roles
-from pipelines.measure.stand_ins.roles import candidates, has_proven, listed, prospects, stood_in_for
+from pipelines.measure.stand_ins.roles import candidates, listed, prospects, proven_by, stood_in_for
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.variants.contest import Contender, Contest, machine, store
@@ -107,7 +107,7 @@ def test_a_contest_proves_its_winner_on_as_many_pictures_as_an_audit_needs(
     held = Contest(
         identity="", fingerprints=machine(), processor_s=1.0, items=items, contenders=(won,), measured_at="2026"
     )
-    assert has_proven(held, 0.9) is proven
+    assert (proven_by(held, 0.9) is not None) is proven
 
 
 def test_what_is_known_here_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

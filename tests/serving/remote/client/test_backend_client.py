@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import Callable
@@ -360,26 +361,36 @@ async def test_a_server_that_fails_is_left_alone(
 class Spoilt(V2Server):
     """Once it is spoilt, it understands nothing more that comes over the connection that asks first."""
 
-    spoilt: frozenset[str] | None = None
+    spoilt: str | None = None
+    peers: frozenset[str] = frozenset()
 
     async def _infer(self, question: pb.ModelInferRequest, context: Any) -> pb.ModelInferResponse:
+        self.peers |= {context.peer()}
         if self.spoilt is not None:
-            self.spoilt = self.spoilt or frozenset({context.peer()})
-            if context.peer() in self.spoilt:
+            self.spoilt = self.spoilt or context.peer()
+            if context.peer() == self.spoilt:
+                await asyncio.sleep(0.1)  # all calls are under way by then
                 await context.abort(grpc.StatusCode.INTERNAL, "Illegal header key")
         return await super()._infer(question, context)
 
 
-async def test_a_connection_on_which_all_calls_fail_is_replaced(catalogue: Catalogue, connected: Connected) -> None:
+async def test_a_connection_on_which_all_calls_fail_is_replaced_once(
+    catalogue: Catalogue, connected: Connected, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(calls, "ATTEMPTS", 1)
     server = Spoilt(ours(catalogue).networks)
     async with serving(server), connected(server) as client:
         await client.load("means")
-        server.spoilt = frozenset()
-        with pytest.raises(BackendDown, match="Illegal header key"):
-            await client.infer("means", PICTURES, SOON)
+        server.spoilt = ""
+        asked = (client.infer("means", PICTURES, SOON) for _ in range(12))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(each, BackendDown) for each in found)
+        assert caplog.text.count("is connected anew") == 1
         await until(lambda: client.may_answer)
         (answer,) = await client.infer("means", PICTURES, SOON)
         assert np.array_equal(answer, MEANS)
+        assert len(server.peers) == 2
 
 
 async def test_a_refusal_says_nothing_against_the_server(catalogue: Catalogue, connected: Connected) -> None:
