@@ -363,13 +363,15 @@ class Spoilt(V2Server):
 
     spoilt: str | None = None
     peers: frozenset[str] = frozenset()
+    together: asyncio.Barrier
+    """Calls fail when so many are under way."""
 
     async def _infer(self, question: pb.ModelInferRequest, context: Any) -> pb.ModelInferResponse:
         self.peers |= {context.peer()}
         if self.spoilt is not None:
             self.spoilt = self.spoilt or context.peer()
             if context.peer() == self.spoilt:
-                await asyncio.sleep(0.1)  # all calls are under way by then
+                await self.together.wait()
                 await context.abort(grpc.StatusCode.INTERNAL, "Illegal header key")
         return await super()._infer(question, context)
 
@@ -382,7 +384,7 @@ async def test_a_connection_on_which_all_calls_fail_is_replaced_once(
     server = Spoilt(ours(catalogue).networks)
     async with serving(server), connected(server) as client:
         await client.load("means")
-        server.spoilt = ""
+        server.spoilt, server.together = "", asyncio.Barrier(12)
         asked = (client.infer("means", PICTURES, SOON) for _ in range(12))
         found = await asyncio.gather(*asked, return_exceptions=True)
         assert all(isinstance(each, BackendDown) for each in found)
