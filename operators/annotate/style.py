@@ -57,9 +57,15 @@ def legend(objects: Sequence[Object]) -> list[tuple[str, Colour]]:
 
 
 def shortened(word: str) -> str:
-    """Shorten a word; OpenCV's fonts have ASCII only."""
-    plain = word.encode("ascii", "replace").decode()
+    """Shorten a word, spelt in plain letters: OpenCV's fonts have ASCII only."""
+    plain = word if word.isascii() else _spelt(word)
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 2]}.."
+
+
+def _spelt(word: str) -> str:
+    from anyascii import anyascii  # few words need it
+
+    return anyascii(word) or "?"
 
 
 Rectangle = tuple[int, int, int, int]

@@ -20,7 +20,23 @@ def test_a_label_is_the_last_answer_that_says_something_and_becomes_shorter() ->
     assert captions(thing(12003, "car", "pickup", "unknown")) == ["pickup 90", "pickup", "90"]
     assert captions(thing(12003, "car", "other")) == ["car 80", "car", "80"]
     assert captions(thing()) == ["car 80", "car", "80"]
-    assert captions(thing(1, "Straße " * 9))[1] == "Stra?e Stra?e Stra?e S.."
+    assert captions(thing(1, "street " * 9))[1] == "street street street s.."
+
+
+@pytest.mark.parametrize(
+    ("word", "drawn"),
+    [
+        ("Fußgänger", "Fussganger"),
+        ("xe máy trên đường", "xe may tren duong"),
+        ("行人", "XingRen"),
+        ("пешеход", "peshekhod"),
+        ("\ue000", "?"),
+        ("Straße " * 9, "Strasse Strasse Strass.."),
+    ],
+)
+def test_words_are_spelt_in_letters_that_the_font_has(word: str, drawn: str) -> None:
+    assert captions(thing(1, word))[1] == drawn
+    assert legend([thing(1, word)]) == [(f"{drawn} 1", colour_of(word))]
 
 
 def test_the_banner_becomes_shorter() -> None:
