@@ -31,6 +31,8 @@ class LookRule:
     """Certainty from which a look contradicts."""
     shrunk: float = 1.4
     """A box whose area is smaller than at the last look by this factor may hold another object: merged ones part."""
+    grown: float = 5.0
+    """One that is larger by this factor holds another object too: merged ones have met."""
     jumped: float = 1.0
     """So may a box that lies this far, in shares of its size, from where its motion would have brought it."""
     detected_s: float = 0.35

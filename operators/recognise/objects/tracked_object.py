@@ -2,7 +2,8 @@
 
 A look is made until the pool is sure, or holds as many looks as are worth making; then the answer is checked at growing
 intervals, and where the box suggests another object. The first look at the whole object drops those at a part of it,
-and a part is not looked at once the whole was seen. Looks that contradict the answer are followed by others, soon;
+and a part is not looked at once the whole was seen. A box that has grown manifold holds more than what was seen, and
+the pool begins anew. Looks that contradict the answer are followed by others, soon;
 enough of them in a row that say the same begin the pool anew.
 """
 
@@ -24,6 +25,7 @@ class TrackedObject:
         "_cut_off",
         "_due_s",
         "_gap_s",
+        "_large",
         "_looked_area",
         "_looked_s",
         "_motion",
@@ -45,7 +47,7 @@ class TrackedObject:
         self._cut_off, self._whole = cut_off(box), False
         self._due_s = self._looked_s = at_s
         self._gap_s = self._area = self._looked_area = 0.0
-        self._small = False
+        self._small = self._large = False
         self._contradictions: list[Look] = []
         self.pool: Pool | None = None
         self.belief: Belief | None = None
@@ -60,9 +62,12 @@ class TrackedObject:
 
         ``moved``: the box was not found in this frame, but moved into it.
         """
+        grows = self._grows(box.area)
         jumps, shrinks = self._motion.jumps(box, at_s, self._rule.jumped), self._shrinks(box.area)
         was_cut_off, self._cut_off = self._cut_off, cut_off(box)
         self.seen_s = at_s
+        if grows and at_s >= self._looked_s + self._rule.look_every_s:
+            self.pool = self.belief = None  # the looks were at a part of what it holds now
         if self.pool is None:
             return True
         if self._cut_off:
@@ -73,6 +78,11 @@ class TrackedObject:
         elif (jumps or shrinks) and not was_cut_off:
             self._due_s = min(self._due_s, self._looked_s + self._rule.doubt_every_s)
         return at_s >= self._due_s + (self._rule.detected_s if moved else 0.0)
+
+    def _grows(self, area: float) -> bool:
+        """Whether the box is larger than at the last look by far, now and in the frame before."""
+        was_large, self._large = self._large, 0.0 < self._rule.grown * self._looked_area < area
+        return was_large and self._large
 
     def _shrinks(self, area: float) -> bool:
         """Whether the box is smaller than at the last look, now and in the frame before: a single one may be wrong."""
@@ -104,7 +114,7 @@ class TrackedObject:
         else:
             self._add(look)
         self._looked_s, self._due_s = at_s, at_s + self._next_gap_s()
-        self._looked_area, self._small = self._area, False
+        self._looked_area, self._small, self._large = self._area, False, False
 
     def _begin(self, looks: list[Look]) -> None:
         self._whole = not self._cut_off

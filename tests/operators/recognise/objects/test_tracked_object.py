@@ -137,6 +137,26 @@ def test_a_box_that_shrinks_slowly_is_looked_at_each_time_it_is_smaller_by_the_f
     assert 2 + 3 <= len(life.looks) <= 3 + 4
 
 
+@pytest.mark.parametrize("large", [box(w=0.5, h=0.7), Box(0.4, 0.2, 1.0, 0.8)])
+def test_a_box_that_has_grown_manifold_holds_another_object(large: Box) -> None:
+    life = Life(
+        lambda at_s: look("person", 0.95) if at_s < 5 else look("truck", 0.6), 6, lambda at_s: box() if at_s < 5 else large
+    )
+    assert life.changes == pytest.approx([5 + 1 / FPS]), "in the second frame, also where the border cuts it off"
+    assert life.known.pool is not None
+    assert set(life.known.pool.known) == {"truck"}
+
+
+@pytest.mark.parametrize(("seconds", "side"), [(1 / FPS, 0.6), (2.0, 0.4)])
+def test_a_box_that_is_large_in_one_frame_only_or_not_manifold_keeps_its_looks(seconds: float, side: float) -> None:
+    """It lies about the same middle: a box that jumps is looked at."""
+    large = Box(0.4 - side / 2, 0.4 - side / 2, 0.4 + side / 2, 0.4 + side / 2)
+    life = Life(lambda at_s: look(certainty=0.95), 5, lambda at_s: large if 4.01 <= at_s < 4.01 + seconds else box())
+    assert life.looks == pytest.approx([0, 0.5, 1.5, 3.5])
+    assert life.known.pool is not None
+    assert life.known.pool.looks == 4
+
+
 def test_two_objects_that_nothing_tells_apart_have_the_new_answer_with_the_next_check() -> None:
     life = Life(lambda at_s: look("car" if at_s < 5 else "truck", 0.9), 12)
     (at_s,) = life.changes
