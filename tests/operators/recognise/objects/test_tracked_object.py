@@ -139,9 +139,10 @@ def test_a_box_that_shrinks_slowly_is_looked_at_each_time_it_is_smaller_by_the_f
 
 @pytest.mark.parametrize("large", [box(w=0.5, h=0.7), Box(0.4, 0.2, 1.0, 0.8)])
 def test_a_box_that_has_grown_manifold_holds_another_object(large: Box) -> None:
-    life = Life(
-        lambda at_s: look("person", 0.95) if at_s < 5 else look("truck", 0.6), 6, lambda at_s: box() if at_s < 5 else large
-    )
+    def says(at_s: float) -> Look:
+        return look("person", 0.95) if at_s < 5 else look("truck", 0.6)
+
+    life = Life(says, 6, lambda at_s: box() if at_s < 5 else large)
     assert life.changes == pytest.approx([5 + 1 / FPS]), "in the second frame, also where the border cuts it off"
     assert life.known.pool is not None
     assert set(life.known.pool.known) == {"truck"}
