@@ -15,7 +15,7 @@ import click
 
 from pipelines.process import extras
 from pipelines.process.suggesting import SuggestingGroup
-from pipelines.process.terminal import SafeFormatter, SafeStream, say, show_traceback
+from pipelines.process.terminal import SafeFormatter, SafeStream, claim_stdout, say, show_traceback
 from serving.errors import SluiceError
 
 COMMANDS = {
@@ -90,6 +90,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):  # closed by who has started us: its place is taken before a file of ours gets it
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    claim_stdout()
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback
     _set_up_logging(debug)

@@ -35,7 +35,7 @@ from operators.recognise.audits import trials
 from operators.recognise.exits import held_looks, kinds, lent_looks
 from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
-from operators.wire import adaptation, bounds
+from operators.wire import adaptation, bounds, fleet
 from pipelines.commands import capture, init, options
 from pipelines.commands.backend import backend, doors
 from pipelines.commands.recorded import replay
@@ -140,6 +140,7 @@ SAID = {
         f"of {LEAST_SECRET} characters or more",
     ],
     "memory.md": [
+        f"prefixes of a network | *256 KiB; {fleet.MOST_SESSIONS}; {fleet.MOST_INSTEAD}; {fleet.MOST_PREFIXES}*",
         f"that a worker reads ahead, each with {pending.BESIDE_BYTES >> 10} KiB more | *{mib(pending.MOST_BYTES)}*",
         f"*{chunks.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {output.MOST_LEAD}*",
         f"| requests for inference in flight | {BACKEND.in_flight} |",

@@ -19,6 +19,8 @@ MOST_SESSIONS: Final = 256
 """Sessions of a process, networks that are ready there, and profiles that it tells of."""
 MOST_BATCHES: Final = 32
 """Batch sizes of a profile."""
+MOST_INSTEAD: Final = 16
+"""Models that may answer in the place of a session's."""
 MOST_PREFIXES: Final = 8
 """Prefixes of a network that a process tells of."""
 MOST_BACKENDS: Final = 1000
@@ -57,7 +59,7 @@ class AskedSession(msgspec.Struct, kw_only=True, frozen=True):
     """Times of batches over those of the profile; None where nobody knows."""
     state: LoadState = "active"
     priority: Priority = 0
-    instead: Annotated[list[Name], Meta(max_length=MOST_SESSIONS)] = []
+    instead: Annotated[list[Name], Meta(max_length=MOST_INSTEAD)] = []
     """Models that may answer in its place."""
 
 

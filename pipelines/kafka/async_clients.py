@@ -153,13 +153,13 @@ async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKaf
     return producer
 
 
-async def topics_at(settings: BrokerSettings) -> set[str]:
-    """All topics that may be seen; raises ``KafkaError``, OSError or TimeoutError."""
+async def topics_at(settings: BrokerSettings) -> dict[str, int]:
+    """All topics that may be seen, with how many partitions they have; raises ``KafkaError``, OSError or TimeoutError."""
     client = AIOKafkaAdminClient(**client_options(settings))
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             await client.start()
-            return set(await client.list_topics())
+            return {each["topic"]: len(each["partitions"]) for each in await client.describe_topics()}
     finally:
         await client.close()
 
@@ -173,8 +173,7 @@ async def begin_at_the_ends(settings: BrokerSettings, group: str, topic: str) ->
     consumer = AIOKafkaConsumer(**client_options(settings), group_id=group, enable_auto_commit=False)
     try:
         await consumer.start()
-        await consumer._client.set_topics([topic])  # who is assigned nothing yet is told of no topic
-        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        places = [TopicPartition(topic, number) for number in range((await topics_at(settings)).get(topic, 0))]
         consumer.assign(places)
         if any([await consumer.committed(place) is not None for place in places]):
             return

@@ -6,6 +6,7 @@ Names, labels and messages come from topics, cards, files and servers; any of th
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import traceback
@@ -23,6 +24,17 @@ def say(text: str, *, err: bool = False, **style: Any) -> None:
     """Print lines, in a ``style`` of ours: see ``click.style``."""
     for line in printable_lines(text):
         click.secho(line, err=err, **style)
+
+
+def claim_stdout() -> None:
+    """Only what is written to ``sys.stdout`` is output: what libraries print by themselves goes to stderr.
+
+    HiGHS, for one, prints a line about some programmes whatever it is told, which would be a line of somebody's JSON.
+    """
+    ours, inherited = os.dup(sys.stdout.fileno()), sys.stdout
+    os.dup2(sys.stderr.fileno(), 1)
+    sys.stdout = os.fdopen(ours, "w", encoding=inherited.encoding, errors=inherited.errors)
+    sys.stdout.reconfigure(write_through=getattr(inherited, "write_through", False))  # as under PYTHONUNBUFFERED
 
 
 class SafeFormatter(logging.Formatter):

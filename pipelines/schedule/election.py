@@ -24,21 +24,16 @@ POLL_MS = 500
 STOP_S = 3.0
 FIRST = 0
 """The partition whose holder leads: a topic that others have made may have more."""
-COUNTED_S = 60.0
-"""Seconds from one count of partitions to the next."""
 
 
 class Election(ConsumerRebalanceListener):  # type: ignore[misc]
     """Used from one event loop."""
 
-    def __init__(self, settings: BrokerSettings, topic: str, group: str, frames: str) -> None:
-        """``frames``: a topic whose partitions are counted."""
-        self._settings, self._topic, self._group, self._frames = settings, topic, group, frames
+    def __init__(self, settings: BrokerSettings, topic: str, group: str) -> None:
+        self._settings, self._topic, self._group = settings, topic, group
         self.leads = False
         self.terms = 0
         """How often it has come to lead."""
-        self.partitions = 0
-        """Those of the topic of frames; 0 as long as nobody knows."""
 
     async def run(self) -> None:
         """Stand for election until this is cancelled."""
@@ -57,13 +52,8 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
         consumer.subscribe([self._topic], listener=self)
         try:
             await consumer.start()
-            looked_s = -COUNTED_S
             while True:
                 began_s = time.monotonic()
-                if began_s - looked_s > COUNTED_S:
-                    looked_s = began_s
-                    cluster = await consumer._client.fetch_all_metadata()  # a consumer knows of its own topic only
-                    self.partitions = len(cluster.partitions_for_topic(self._frames) or ())
                 await consumer.getmany(timeout_ms=POLL_MS)
                 if time.monotonic() - began_s > SESSION_S:
                     # It stood still: another one may lead by now, which the library is about to find out.

@@ -12,7 +12,7 @@ from math import inf, sqrt
 from typing import Literal
 
 from operators.wire import bounds
-from operators.wire.fleet import MOST_SESSIONS
+from operators.wire.fleet import MOST_INSTEAD, MOST_SESSIONS
 from operators.wire.schema import AskedSession, LoadState, ProcessLoad, TimedModel
 from pipelines.measure.process_meter import NetworkUse, ProcessMeter, latency_ratio, recent
 from serving.common.threads import usable_cores
@@ -166,7 +166,7 @@ class LoadReport:
                     mean_batch=_mean_batch(use, counts),
                     latency_ratio=latency_ratio(use, seconds),
                     state=self._state(counts.model, use, seconds, passed_s),
-                    instead=list((self.facts.instead or {}).get(counts.model, ()))[:MOST_SESSIONS],
+                    instead=list((self.facts.instead or {}).get(counts.model, ()))[:MOST_INSTEAD],
                 )
             )
         return found

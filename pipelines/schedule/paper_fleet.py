@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from operators.wire.fleet import LEAST_MS
+from operators.wire.fleet import LEAST_MS, MOST_INSTEAD
 from pipelines.schedule.cheapest_models import ModelChoices, cheapest_models
 from pipelines.schedule.epochs import kinds_of, planned_s, told_ms
 from pipelines.schedule.machines import Machines, device_kinds, read_strictly
@@ -35,7 +35,7 @@ class PaperSession(Strict):
     rate: float = Field(ge=0, le=1e9)
     """Items per second."""
     priority: int = Field(default=0, ge=-1000, le=1000)
-    instead: list[Name] = Field(default_factory=list, max_length=16)
+    instead: list[Name] = Field(default_factory=list, max_length=MOST_INSTEAD)
     """Models that are as good: those of all that cost least are planned."""
 
 

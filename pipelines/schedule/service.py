@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaProducer, ConsumerRecord
 from operators.observer import Observer
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
 from pipelines.health.heartbeat import INTERVAL_S
-from pipelines.kafka.async_clients import quiet, started, wait_for_broker
+from pipelines.kafka.async_clients import for_ever, quiet, started, topics_at, wait_for_broker
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
@@ -38,6 +38,8 @@ SETTLE_S = 6.0
 """A new leader first listens for so long, for processes tell every five seconds; so does one that was cut off."""
 CUT_OFF_S = 5.0
 """A scheduler that has not heard of the broker for so long, or stood still, does not know who is there, or leads."""
+COUNTED_S = 60.0
+"""From one count of partitions to the next."""
 LEAST_S = 3.0
 """Between two epochs, however much changes."""
 SEND_S = 10.0
@@ -69,7 +71,9 @@ class SchedulerService:
         self._topic, self._load = topics.name("placement"), topics.name("load")
         group = f"{topics.prefix}schedule"
         self._wanted = needs(read=[self._load, self._topic], write=[self._topic], group=group)
-        self._election = Election(settings, self._topic, group, topics.name("frames"))
+        self._election = Election(settings, self._topic, group)
+        self._partitions = 0
+        """Those of the frames; 0 as long as nobody knows."""
         self.placement: FleetPlacement | None = None
         """The one that holds, of this or another scheduler."""
         self._placements = Placements(self._heed, clock)
@@ -93,7 +97,7 @@ class SchedulerService:
         self.condition.worker_waits(f"waiting for {self._config.settings.url} and its topics")
         await wait_for_broker(self._config.settings, self._wanted, self._config.give_up_s)
         async with AsyncExitStack() as stack:
-            for work in (self._follower.run(), self._loads.run(), self._election.run(), self._beat()):
+            for work in (self._follower.run(), self._loads.run(), self._election.run(), self._count(), self._beat()):
                 await stack.enter_async_context(meanwhile(work))
             await self._work()
 
@@ -127,8 +131,8 @@ class SchedulerService:
 
     async def _epoch(self) -> None:
         """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
-        partitions = self._election.partitions or MOST_WORKERS
-        moment, term = EpochStart(self._clock.now(), self._now_s(), partitions), self._election.terms
+        moment = EpochStart(self._clock.now(), self._now_s(), self._partitions or MOST_WORKERS)
+        term = self._election.terms
         self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.at.timestamp())
         try:
             task = self._epochs.begin(moment.now_s)
@@ -178,6 +182,17 @@ class SchedulerService:
             log.warning("more than %d processes: the load of further ones is left out: raise --most", bounds.processes)
         if is_possible(load.epoch, self._clock.now().timestamp()):
             self._highest = max(self._highest, load.epoch)
+
+    async def _count(self) -> None:
+        """Know how many workers have something to do."""
+        settings, frames = self._config.settings, self._config.topics.name("frames")
+
+        async def look() -> None:
+            while True:
+                self._partitions = (await topics_at(settings)).get(frames, 0)
+                await asyncio.sleep(COUNTED_S)
+
+        await for_ever(look, f"counting the partitions of {frames}")
 
     async def _beat(self) -> None:
         while True:

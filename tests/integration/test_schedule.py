@@ -21,7 +21,8 @@ from operators.wire.bounds import LARGEST_SEQ
 from operators.wire.schema import FleetPlacement, ProcessLoad, from_json, to_json
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.tasks import meanwhile
-from pipelines.schedule.election import Election
+from pipelines.schedule.epochs import EpochTerms
+from pipelines.schedule.service import ScheduleConfig, SchedulerService
 from pipelines.settings import broker_settings
 from tests.integration.backend_process import BackendProcess, backend_process
 from tests.real.command import sluice
@@ -211,8 +212,8 @@ async def test_a_scheduler_knows_how_many_workers_have_something_to_do(
     made = await asyncio.to_thread(sluice, "topics", "create", *options)
     assert made.returncode == 0, made.stderr
     topics, settings = TopicsConfig().with_prefix(topic_prefix), broker_settings(f"kafka://{bootstrap}")
-    election = Election(settings, topics.name("placement"), f"{topic_prefix}schedule", topics.name("frames"))
-    async with asyncio.timeout(120), meanwhile(election.run()):
-        while not (election.leads and election.partitions):  # noqa: ASYNC110 - it tells nobody
+    service = SchedulerService(ScheduleConfig(settings, topics, EpochTerms()))
+    async with asyncio.timeout(120), meanwhile(service.run()):
+        while not (service.leads and service._partitions):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.1)
-        assert election.partitions == TopicsConfig().frames.partitions
+        assert service._partitions == TopicsConfig().frames.partitions

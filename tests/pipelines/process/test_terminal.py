@@ -98,3 +98,22 @@ def test_a_reader_that_has_left_is_no_failure() -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+BESIDE = """
+from pipelines import cli
+from pipelines.process.terminal import say
+from serving.autoscale.cheapest import Candidate, Programme
+
+rates = [(1, 0, 2953), (1, 0, 0.024), (3, 1, 5887), (1, 1, 7.2e-05), (3, 0, 0.54), (0, 1, 0.0056)]
+weights = [3790, 188, 0.037, 2.6e-06]
+odd = Programme([Candidate(*each) for each in rates], [2081, 261, 897367, 60010], weights, [1652, 0.31], [0, 1])
+cli.sluice.main = lambda *_, **__: [os.write(1, b"a library\\n"), odd.cheapest(10), say("ours")]
+cli.main()
+"""
+
+
+def test_what_a_library_prints_is_not_output() -> None:
+    done = subprocess.run([sys.executable, "-c", "import os" + BESIDE], capture_output=True, text=True, check=True)
+    assert done.stdout == "ours\n"
+    assert done.stderr.splitlines()[0] == "a library"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from operators.wire.fleet import MOST_INSTEAD
 from operators.wire.schema import BatchTime, TimedModel, from_json, to_json
 from operators.wire.schema import ProcessLoad as Load
 from pipelines.measure.process_meter import MOST_NETWORKS, MOST_SIZES, NetworkUse, ProcessMeter
@@ -12,7 +14,7 @@ from pipelines.schedule.backend_side import ModelsHere, times
 from pipelines.schedule.load_report import LoadReport, ProcessFacts
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.threads import usable_cores
-from serving.errors import ModelError
+from serving.errors import Malformed, ModelError
 from serving.remote.session_meter import SessionMeter
 from serving.scheduling.device import DeviceStats
 from serving.scheduling.requests import Urgency
@@ -151,6 +153,19 @@ def test_what_is_counted_is_bounded() -> None:
         meter.network_ran("n0+cuts1", size, 0.1)
     assert len(meter.networks()) == MOST_NETWORKS
     assert len(meter.networks()["n0"].sizes) == MOST_SIZES
+
+
+def test_models_in_the_place_of_a_sessions_are_few() -> None:
+    """A message full of them would cost a scheduler seconds."""
+    process = Process(PROFILE)
+    others = [f"cars-{number}" for number in range(MOST_INSTEAD + 1)]
+    process.report.facts = replace(process.report.facts, instead={"cars": others})
+    process.ask(1, 0.5)
+    told = process.next(1.0)
+    assert told.sessions[0].instead == others[:MOST_INSTEAD]
+    data = to_json(told).replace(b'"instead":[', b'"instead":["one-more",')
+    with pytest.raises(Malformed, match="instead"):
+        from_json(data, Load)
 
 
 def test_times_ascend_and_are_bounded() -> None:

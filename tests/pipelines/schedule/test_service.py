@@ -68,7 +68,7 @@ async def test_the_same_numbers_are_said_once(
 
 
 async def test_one_of_several_leads_also_where_the_topic_has_more_partitions_than_it_should() -> None:
-    one, other = (Election(CONFIG.settings, "placement", "schedule", "frames") for _ in range(2))
+    one, other = (Election(CONFIG.settings, "placement", "schedule") for _ in range(2))
     one.on_partitions_assigned([TopicPartition("placement", 0), TopicPartition("placement", 2)])
     other.on_partitions_assigned([TopicPartition("placement", 1)])
     assert (one.leads, other.leads) == (True, False)
