@@ -154,7 +154,7 @@ async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKaf
 
 
 async def topics_at(settings: BrokerSettings) -> dict[str, int]:
-    """All topics that may be seen, with how many partitions they have; raises ``KafkaError``, OSError or TimeoutError."""
+    """All topics that may be seen, with their number of partitions; raises ``KafkaError``, OSError or TimeoutError."""
     client = AIOKafkaAdminClient(**client_options(settings))
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):

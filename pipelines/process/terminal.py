@@ -31,7 +31,9 @@ def claim_stdout() -> None:
 
     HiGHS, for one, prints a line about some programmes whatever it is told, which would be a line of somebody's JSON.
     """
-    ours, inherited = os.dup(sys.stdout.fileno()), sys.stdout
+    if sys.stdout is not sys.__stdout__:  # another stream stands in its place already
+        return
+    ours, inherited = os.dup(1), sys.__stdout__
     os.dup2(sys.stderr.fileno(), 1)
     sys.stdout = os.fdopen(ours, "w", encoding=inherited.encoding, errors=inherited.errors)
     sys.stdout.reconfigure(write_through=getattr(inherited, "write_through", False))  # as under PYTHONUNBUFFERED

@@ -31,6 +31,7 @@ FEW = ("--set-file", rf"queries.yard\.yaml={ROOT}/examples/compose.yaml")
 SEVERAL = (*FEW, "--set-file", rf"queries.people\.yaml={ROOT}/examples/people.yaml")
 SETS = {"all": ALL, "few": FEW, "several": SEVERAL}
 KUBERNETES = "1.33.0"
+PAID = r"nodes: [{budget: {per_day: 5 EUR}\, name: n}]"
 SITE = "name: yard\n    publish: {topics: {prefix: yards.}}\n"
 
 Thing = dict[str, Any]
@@ -208,6 +209,7 @@ def test_secrets_are_named_and_never_written() -> None:
         ((*FEW, "--set-json", 'backends=[{"name": "GPU", "resources": {}}]'), "backends"),
         ((*FEW, "--set", "broker.securityProtocol=SASL_SSL"), "SASL needs a Secret"),
         ((*FEW, "--set", "adapt.queries={other.yaml}"), "there is no query other.yaml"),
+        ((*FEW, "--set-string", rf"queries.paid\.yaml={PAID}"), "queries paid.yaml: name a storageClaim"),
         (
             (
                 *FEW,
@@ -222,6 +224,17 @@ def test_wrong_values_are_refused_in_words(wrong: tuple[str, ...], said: str) ->
     done = render(*wrong)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_a_budget_is_taken_where_its_spending_is_kept() -> None:
+    assert rendered(*FEW, "--set-string", rf"queries.paid\.yaml={PAID},storageClaim=sluice")
+    assert rendered(*FEW, "--set-string", r"queries.paid\.yaml=name: free # per_day: 5 EUR")
+
+
+def test_brokers_without_a_port_have_kafkas() -> None:
+    url = r"broker.url=kafka://one\,[fd00::1]:9094\,[fd00::2],worker.autoscaling.enabled=true"
+    (trigger,) = of("ScaledObject", *FEW, "--set", url)["sluice-worker"]["spec"]["triggers"]
+    assert trigger["metadata"]["bootstrapServers"] == "one:9092,[fd00::1]:9094,[fd00::2]:9092"
 
 
 def test_whoever_answers_is_asked_whether_it_is_well_and_given_time_to_end() -> None:

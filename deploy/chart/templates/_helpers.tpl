@@ -214,6 +214,13 @@ spec:
 {{- toJson $options }}
 {{- end }}
 
+{{/* The brokers, each with its port. */}}
+{{- define "sluice.servers" -}}
+{{- $servers := list }}
+{{- range trimPrefix "kafka://" .Values.broker.url | splitList "," }}{{ $servers = append $servers (ternary . (print . ":9092") (regexMatch ":[0-9]+$" .)) }}{{ end }}
+{{- join "," $servers }}
+{{- end }}
+
 {{- define "sluice.models" -}}
 {{- toJson (ternary (list "--models" "/models") list (ne .Values.modelsClaim "")) }}
 {{- end }}
