@@ -15,6 +15,9 @@ from serving.common.tensors import Array, numbers
 MAX_CANDIDATES = 1000
 """Number of boxes with the highest scores that are compared; suppression compares all pairs."""
 
+FARTHEST = 1e5
+"""Pixels: a corner farther away is compared as if it lay here."""
+
 SAME_PLACE = 0.8
 """Overlap above which two boxes are the same thing, whatever their classes."""
 CONFUSED = (frozenset({"car", "truck", "bus", "train"}), frozenset({"bicycle", "motorcycle"}))
@@ -63,7 +66,8 @@ def distinct(found: Detections, iou: float | None) -> Detections:
 
 def suppress(found: Detections, iou: float) -> Detections:
     """Per class, drop every box that overlaps a higher-scored kept one by more than ``iou`` (greedy NMS)."""
-    corners = found.boxes.astype(np.float64)
+    corners = np.clip(found.boxes.astype(np.float64), -FARTHEST, FARTHEST)
+    corners -= corners.min(initial=0.0)  # OpenCV lays each class beside the others: it counts from 0 to the largest
     rects = np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
     kept = cv2.dnn.NMSBoxesBatched(rects.tolist(), found.scores.tolist(), found.classes.tolist(), -1.0, iou)
     return found[np.asarray(kept, np.intp).reshape(-1)]
@@ -77,13 +81,14 @@ def one_per_place(found: Detections, classes: Sequence[str]) -> Detections:
     """
     if len(found) < 2:
         return found
-    names = [classes[index] for index in found.classes]
-    same = overlaps(found.boxes, found.boxes) > _limits(names)
-    kept: list[int] = []
+    which, of_box = np.unique(found.classes, return_inverse=True)
+    limits = _limits([classes[index] for index in which])
+    same = overlaps(found.boxes, found.boxes) > limits[np.ix_(of_box, of_box)]
+    kept = np.ones(len(found), bool)
     for index in range(len(found)):
-        if not same[index, kept].any():
-            kept.append(index)
-    return found[np.asarray(kept, np.intp)]
+        if kept[index]:
+            kept[index + 1 :] &= ~same[index, index + 1 :]
+    return found[kept]
 
 
 def _limits(names: Sequence[str]) -> NDArray[np.float64]:
@@ -100,9 +105,11 @@ def _limits(names: Sequence[str]) -> NDArray[np.float64]:
 
 def overlaps(boxes: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
     """K × 4 and L × 4 corners → K × L shares of intersection in union."""
-    a, b = boxes[:, None].astype(np.float64), others[None].astype(np.float64)
-    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
-    common = np.clip(sides, 0.0, None).prod(axis=-1)
-    union = (a[..., 2:] - a[..., :2]).prod(axis=-1) + (b[..., 2:] - b[..., :2]).prod(axis=-1) - common
+    left, top, right, bottom = boxes.astype(np.float64).T[:, :, None]
+    lefts, tops, rights, bottoms = others.astype(np.float64).T[:, None]
+    across = np.minimum(right, rights) - np.maximum(left, lefts)
+    down = np.minimum(bottom, bottoms) - np.maximum(top, tops)
+    common = np.clip(across, 0.0, None) * np.clip(down, 0.0, None)
+    union = (right - left) * (bottom - top) + (rights - lefts) * (bottoms - tops) - common
     shares: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
     return shares

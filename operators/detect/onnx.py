@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.detect.decoding import candidates, decode, each_once
@@ -88,7 +87,7 @@ class OnnxDetector:
         took = ThreadTime()
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops], took)
         outputs = await self._engine.infer(model, batch, call.urgency)
-        found = await _decoded(card, outputs, self._reported.min_confidence, took)
+        found = await self._decoded(card, outputs, took)
         self._handled, self._handling_s = self._handled + 1, self._handling_s + took.seconds
         children = [
             region
@@ -117,6 +116,22 @@ class OnnxDetector:
             wanted = wanted.on_every_frame(self._engine.card(model).input, frame.width, frame.height)
         return await self._engine.fitted(model, frame.width, frame.height, wanted)
 
+    async def _decoded(self, card: ModelCard, outputs: Sequence[Array], took: ThreadTime) -> list[Detections]:
+        """Decode without blocking the event loop: in a thread where there is much to read or to compare."""
+        read = partial(candidates, card, outputs, self._reported.min_confidence)
+        if sum(each.size for each in outputs) > NUMBERS_AT_ONCE:
+            return await in_thread(took.of(lambda: self._compared(card, read())))
+        found = took.of(read)()
+        compare = took.of(partial(self._compared, card, found))
+        return compare() if sum(map(len, found)) <= BOXES_AT_ONCE else await in_thread(compare)
+
+    def _compared(self, card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
+        """Each thing once, of those that are reported."""
+        labels = self._reported.labels
+        wanted = np.array([labels is None or name in labels for name in card.classes], bool)
+        once = each_once(card, found)
+        return [one_per_place(each[wanted[each.classes]], card.classes) for each in once]
+
     def _regions(
         self,
         card: ModelCard,
@@ -125,7 +140,6 @@ class OnnxDetector:
         parent: int | None,
         found: Detections,
     ) -> list[Region]:
-        found = one_per_place(found[self._wanted(card, found)], card.classes)
         shares = placement.to_image(found.boxes)
         labels = [card.classes[index] for index in found.classes]
         landmarks = _landmarks(crop, placement, found)
@@ -142,23 +156,6 @@ class OnnxDetector:
             for box, label, score, points in zip(shares, labels, found.scores, landmarks, strict=True)
             if box[0] < box[2] and box[1] < box[3]
         ]
-
-    def _wanted(self, card: ModelCard, found: Detections) -> NDArray[np.bool_]:
-        labels = np.array(
-            [self._reported.labels is None or name in self._reported.labels for name in card.classes], bool
-        )
-        return labels[found.classes]
-
-
-async def _decoded(
-    card: ModelCard, outputs: Sequence[Array], least: float | None, took: ThreadTime
-) -> list[Detections]:
-    """Decode without blocking the event loop: in a thread where there is much to read or to compare."""
-    if sum(each.size for each in outputs) > NUMBERS_AT_ONCE:
-        return await in_thread(took.of(partial(decode, card, outputs, least)))
-    found = took.of(partial(candidates, card, outputs, least))()
-    rest = took.of(partial(each_once, card, found))
-    return rest() if sum(map(len, found)) <= BOXES_AT_ONCE else await in_thread(rest)
 
 
 def _landmarks(crop: Crop[Pixels], placement: preprocess.Placement, found: Detections) -> Sequence[Landmarks | None]:

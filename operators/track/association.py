@@ -75,17 +75,20 @@ def distances_and_costs(tracks: TrackMotions, shapes: Array, other_label: NDArra
     Both boxes are widened by what is not known of the track's place, so a small fast object is found again between two
     frames that show it side by side (after Yang et al., "Make It Easier by Buffering the Matching Space", 2023).
     """
-    size = np.exp(tracks.shape[:, None, 2:])
-    margin = 2 * np.minimum(WIDENED * np.sqrt(tracks.shape_variance[:, None, :2]), size)
-    expected = size + margin
-    found = np.exp(shapes[None, :, 2:]) + margin
-    apart = np.abs(tracks.shape[:, None, :2] - shapes[None, :, :2])
-    common = np.clip(np.minimum((expected + found) / 2 - apart, np.minimum(expected, found)), 0, None)
-    shared = common[..., 0] * common[..., 1]
-    whole = expected[..., 0] * expected[..., 1] + found[..., 0] * found[..., 1] - shared
-    distance = 1 - shared / whole
-    far = np.sqrt((apart**2 / (expected * found)).sum(axis=2))
-    return distance, distance + FAR * far + OTHER_LABEL * other_label
+    size = np.exp(tracks.shape[:, 2:])
+    margin = 2 * np.minimum(WIDENED * np.sqrt(tracks.shape_variance[:, :2]), size)
+    shared = areas = areas_found = np.ones(())
+    far = np.zeros(())
+    for axis in (0, 1):  # one after the other: a last axis of two would be walked pair by pair
+        expected = (size + margin)[:, axis, None]
+        found = np.exp(shapes[None, :, 2 + axis]) + margin[:, axis, None]
+        apart = np.abs(tracks.shape[:, axis, None] - shapes[None, :, axis])
+        common = np.minimum((expected + found) / 2 - apart, np.minimum(expected, found))
+        shared = shared * np.clip(common, 0, None)
+        areas, areas_found = areas * expected, areas_found * found
+        far = far + apart**2 / (expected * found)
+    distance = 1 - shared / (areas + areas_found - shared)
+    return distance, distance + FAR * np.sqrt(far) + OTHER_LABEL * other_label
 
 
 def assign(costs: Array, allowed: NDArray[np.bool_]) -> Pairs:

@@ -191,3 +191,12 @@ def test_suppression_is_greedy_per_class(items: list[Any], threshold: float, ran
     kept = suppress(detections, threshold)
     expected = brute_force(detections, threshold)
     assert sorted(kept.scores.tolist()) == sorted(detections.scores[list(expected)].tolist())
+
+
+def test_neither_an_absurd_box_nor_one_outside_hides_those_of_other_classes() -> None:
+    """One is far larger than any picture; one lies as far to the left and above as another class's does below."""
+    boxes = [[0, 0, 50, 50], [100, 100, 150, 150], [200, 200, 250, 250], [-1e20, -1e20, 1e20, 1e20], [-51, -51, -1, -1]]
+    scores, classes = np.array([0.9, 0.8, 0.7, 0.6, 0.5], np.float32), np.array([1, 1, 1, 0, 2])
+    assert len(suppress(Detections(np.array(boxes, np.float32), scores, classes), 0.5)) == 5
+    near = Detections(np.array([boxes[0], boxes[4]], np.float32), scores[[1, 0]], np.array([0, 1]))
+    assert len(suppress(near, 0.5)) == 2

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from onnx import helper
 
 from operators.base import Handles
 from operators.detect.detail.dial import AutoDetail
-from operators.detect.detections import overlaps
+from operators.detect.detections import Detections, one_per_place, overlaps
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
@@ -267,3 +269,18 @@ async def test_a_real_ssd_graph_whose_outputs_are_known(tmp_path: Path) -> None:
     await engine.stop()
     assert (lamp.label, round(lamp.confidence, 3)) == ("lamp", 0.902)
     assert lamp.box == Box(0.5, 0.25, 1.0, 0.75)
+
+
+async def test_many_boxes_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, here = list[int](), threading.get_ident()
+
+    def seen(found: Detections, classes: Sequence[str]) -> Detections:
+        compared.append(threading.get_ident())
+        return one_per_place(found, classes)
+
+    monkeypatch.setattr("operators.detect.onnx.one_per_place", seen)
+    for many in (False, True):
+        row = [([place / 1000, 0.0, (place + 0.5) / 1000, 0.1], 0.9, 0.0) for place in range(1000 if many else 3)]
+        detector = OnnxDetector(pets(row), "detect", ["pets"], Reported(max_objects=5))
+        assert len(await detector.process(make_frame(), [], CALL)) == (5 if many else 3)
+        assert (compared.pop() != here) == many
