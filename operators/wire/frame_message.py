@@ -4,6 +4,7 @@ without decoding it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -83,6 +84,8 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
         )
 
 
+_FILLING = re.compile(rb"\xff+(?=\xff)")
+"""Any marker may have more such bytes before it (B.1.1.2)."""
 _START_OF_SCAN = 0xDA
 _WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}
 _START_OF_FRAME = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # less Huffman tables, extensions, arithmetic conditioning
@@ -106,6 +109,8 @@ def inspect_jpeg(data: bytes) -> JpegInfo:
     width = height = 0
     at = 2
     while True:
+        if filling := _FILLING.match(data, at):
+            at = filling.end()
         marker, length = _segment(data, at)
         if marker in _START_OF_FRAME:
             height = int.from_bytes(data[at + 5 : at + 7])

@@ -39,6 +39,15 @@ def test_a_thumbnail_is_not_the_image() -> None:
     assert not inspect_jpeg(embedded[: len(embedded) // 2]).complete, "the thumbnail's end is not the image's"
 
 
+@given(st.integers(1, 1000))
+def test_bytes_that_fill_up_before_a_marker_are_passed_over(many: int) -> None:
+    whole = jpeg(64, 48)
+    for marker in (b"\xff\xe0", b"\xff\xdb", b"\xff\xc0", b"\xff\xda"):
+        filled = whole.replace(marker, many * b"\xff" + marker, 1)
+        assert inspect_jpeg(filled) == JpegInfo(64, 48, complete=True, scans=1)
+        assert cv2.imdecode(np.frombuffer(filled, np.uint8), cv2.IMREAD_COLOR).shape == (48, 64, 3)
+
+
 @given(st.integers(0, 100))
 def test_every_scan_counts_however_many(more: int) -> None:
     whole = jpeg(64, 48, cv2.IMWRITE_JPEG_PROGRESSIVE, 1)
