@@ -122,11 +122,10 @@ async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call:
         if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
             raise
         raise RuntimeError(f"process has raised {type(error).__name__}: {error}") from error
-    if isinstance(found, NodeAnswer):
-        return found
-    if not isinstance(found, list | tuple) or not all(isinstance(each, Region) for each in found):
-        raise TypeError(f"process has returned {found!r:.100}: a list of new regions, or a NodeAnswer")
-    return NodeAnswer(found)
+    answer = found if isinstance(found, NodeAnswer) else NodeAnswer(found)
+    if not isinstance(answer.regions, list | tuple) or not all(isinstance(each, Region) for each in answer.regions):
+        raise TypeError(f"process has returned {found!r:.100}: a list of new regions, or a NodeAnswer with one")
+    return answer
 
 
 def shared_part(operator: Operator) -> Operator:

@@ -157,7 +157,7 @@ _MORE = "give the process more memory (the container's limit, or `ulimit -v`)"
 
 
 def shortage(error: Exception) -> str | None:
-    """One line that says what is short; None where nothing is."""
+    """One line that says what is short, or too long; None where nothing is."""
     if "can't start new thread" in str(error):
         allow = "or allow it more threads (`ulimit -u`, pids)"
         return f"the machine refuses a further thread, mostly for want of memory: {_MORE}, {allow}"
@@ -165,6 +165,8 @@ def shortage(error: Exception) -> str | None:
     if refused or any(said in str(error) for said in _SAID):
         detail = f" ({error})" if str(error) else ""
         return f"the machine refuses memory{detail}: {_MORE}"
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: no file has so long a name"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"no space is left for {error.filename or 'the output'}: make some, or write elsewhere"
     return None

@@ -29,6 +29,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def device(environ: Mapping[str, str] = os.environ) -> tuple[Device, int]:
     >>> device({}), device({"SLUICE_DEVICE": "cuda:1"})
     (('auto', 0), ('cuda', 1))
     """
-    gpu = re.fullmatch(r"cuda:(\d{1,2})", environ.get("SLUICE_DEVICE", "").strip())
+    gpu = re.fullmatch(r"cuda:([0-9]{1,2})", environ.get("SLUICE_DEVICE", "").strip())
     if gpu is not None:
         return "cuda", int(gpu[1])
     wanted = _choice(environ, "SLUICE_DEVICE", DEVICES, "auto")
@@ -209,7 +210,7 @@ def parse_servers(url: str) -> tuple[str, ...]:
 
 
 def _server(part: str, url: str) -> str:
-    match = re.fullmatch(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:(?P<port>\d{1,5}))?/?", part.strip())
+    match = re.fullmatch(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:(?P<port>[0-9]{1,5}))?/?", part.strip())
     if match is None or int(match["port"] or DEFAULT_PORT) not in range(1, 65_536):
         raise BadInput(f"broker {url!r}: {part!r} is not HOST:PORT")
     return f"{match['host']}:{match['port'] or DEFAULT_PORT}"
@@ -259,14 +260,15 @@ def _bytes(environ: Mapping[str, str], name: str) -> int | None:
     given = environ.get(name)
     if not given:
         return None
-    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[MG]iB)", given.strip())
-    if match is None or float(match["number"]) == 0:
+    match = re.fullmatch(r"(?P<number>[0-9]{1,9}(\.[0-9]+)?) ?(?P<unit>[MG]iB)", given.strip())
+    size_bytes = int(float(match["number"]) * UNITS[match["unit"]]) if match else 0
+    if not size_bytes:
         raise BadInput(f"{name} is {given!r}: give a size such as 512MiB or 2GiB")
-    return int(float(match["number"]) * UNITS[match["unit"]])
+    return size_bytes
 
 
 def _choice(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:
-    value = environ.get(name) or default
+    value = environ.get(name, "").strip() or default
     if value not in allowed:
         raise BadInput(f"{name} is {value!r}: allowed are {', '.join(allowed)}")
     return value
@@ -276,6 +278,6 @@ def _file(environ: Mapping[str, str], name: str) -> Path | None:
     value = environ.get(name)
     if not value:
         return None
-    if not Path(value).is_file():
+    if not isfile(value):  # False for what is no name of a file at all, where Path.is_file() raises
         raise BadInput(f"{name}: no file {value}")
     return Path(value)

@@ -170,6 +170,7 @@ SAID = {
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
         f"| *about {shared_parts.WINDOW}, {mib(shared_parts.WINDOW_BYTES)}* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
+        f"| query, and what `--source-file` names | *{kib(MAX_QUERY_BYTES)}, {options.SOURCES_CHARS:,} characters* |",
         f"| shapes of pictures in which a detector is loaded, beside its own | *{rectangles.MOST_SHAPES}* |",
         f"| *{proofs.MOST}, {kib(proofs.LARGEST)}* for each network |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",

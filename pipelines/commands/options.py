@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SOURCES_CHARS = 1_000_000
+"""Of a file of sources."""
 RECORD_MB = 1000
 """Megabytes of a recording, unless another number is given."""
 
@@ -137,11 +139,15 @@ def _lines(file: Path | None) -> list[str]:
     if file is None:
         return []
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(SOURCES_CHARS + 1)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise BadInput(f"--source-file {file}: {why}") from None
-    found = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    if len(text) > SOURCES_CHARS:
+        raise BadInput(f"--source-file {file}: it is longer than {SOURCES_CHARS} characters")
+    lines = map(str.strip, text.splitlines())
+    found = [line for line in lines if line and not line.startswith("#")]
     if not found:
         raise BadInput(f"--source-file {file}: it names no source: write one address on each line")
     return found

@@ -104,11 +104,12 @@ class FrameAnswers:
         before, started_s = [(each, len(each.attributes), each.track_id) for each in regions], time.perf_counter()
         try:
             answer = await ask(operator, frame, regions, call)
+            noted = _Noted.of(answer, before, 1000 * (time.perf_counter() - started_s))
         except BaseException as error:
             told.set_exception(error if isinstance(error, Exception) else RuntimeError("the frame was given up"))
             told.exception()  # nobody else may ever ask
             raise
-        told.set_result(_Noted.of(answer, before, 1000 * (time.perf_counter() - started_s)))
+        told.set_result(noted)
         return answer, None
 
     def _sharers(self, operator: Operator) -> list[Sharer]:

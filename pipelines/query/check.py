@@ -91,7 +91,7 @@ def zone_problems(draft: Draft) -> Iterator[Problem]:
 def _backends(document: Document) -> Mapping[str, object]:
     """Those that the file names, right or wrong."""
     found = document.data.get("backends") if isinstance(document.data, dict) else None
-    return found if isinstance(found, dict) else {}
+    return {str(name): each for name, each in found.items()} if isinstance(found, dict) else {}
 
 
 def _asked(spec: NodeSpec) -> Iterator[Value]:

@@ -29,11 +29,11 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
 
 def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]:
     """The node and those before it, back to that which made its regions; it ends early in a broken query."""
-    found: list[NodeSpec] = []
-    while node is not None and node in by_name and by_name[node] not in found:
-        found.append(by_name[node])
-        node = None if isinstance(found[-1], DetectNode) else source_of(found[-1])
-    return found
+    found: dict[str, NodeSpec] = {}
+    while node is not None and node in by_name and node not in found:
+        spec = found[node] = by_name[node]
+        node = None if isinstance(spec, DetectNode) else source_of(spec)
+    return list(found.values())
 
 
 def source_of(spec: NodeSpec) -> str | None:

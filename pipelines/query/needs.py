@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from serving.common.explain import Strict
+from serving.common.explain import Strict, validate
 from serving.variants.variant import ON
 
 AUTO = "auto"
@@ -36,12 +36,9 @@ def named(value: Any) -> Any:
     """A query's ``model``, with needs as a name; ValueError for needs that make no sense."""
     if not isinstance(value, dict):
         return value
-    try:
-        needs = Needs.model_validate(value)
-    except ValidationError as error:
-        found = error.errors()[0]
-        where = ".".join(map(str, found["loc"]))
-        raise ValueError(f"{where}: {found['msg']}; a model is needed as {{task: NAME, accuracy: 0.95}}") from None
+    needs, problems = validate(Needs, value)
+    if needs is None:
+        raise ValueError(f"{problems[0]}; a model is needed as {{task: NAME, accuracy: 0.95}}")
     said = [needs.accuracy, needs.latency_ms, needs.cost_ms]
     numbers = ("-" if each is None else repr(each) for each in said)
     return " ".join([AUTO, needs.task or "-", *numbers, needs.backend or "-"])

@@ -1,4 +1,4 @@
-"""Reads a YAML file that a person wrote: safe types only, bounded, no duplicate keys, line numbers kept for errors."""
+"""Reads a YAML file that a person wrote: plain types only, bounded, no duplicate keys, line numbers kept for errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from serving.common.explain import KeyPath, Problem
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+NO_TYPES = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
+"""Words that look like these stay words."""
 LONGEST_NUMBER = 100
 """Characters: numbers that a few letters make endless cannot even be printed."""
 
@@ -78,13 +80,15 @@ def parse_yaml(path: Path, text: str) -> Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain YAML: no aliases, which a few lines can blow up to gigabytes, no endless numbers, and no dates."""
+    """Plain YAML: no aliases, which a few lines can blow up to gigabytes, no endless numbers, no tags, and no dates."""
 
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             self._refuse("aliases (*name) are not allowed")
+        if getattr(self.peek_event(), "tag", None) not in (None, "!"):  # type: ignore[no-untyped-call]
+            self._refuse("tags (!name) are not allowed: put text in quotes")
         if self._depth == MAX_DEPTH:
             self._refuse(f"nested deeper than {MAX_DEPTH}")
         self._depth += 1
@@ -105,7 +109,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in NO_TYPES]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
@@ -81,20 +80,17 @@ def stream_problems(shapes: Iterable[tuple[KeyPath, ShapeSpec]], streams: Collec
                 yield Problem((*path, "streams"), f"no stream is called {pattern!r}{choices(pattern, streams)}")
 
 
-@lru_cache(maxsize=1 << 16)
 def _overlap(one: str, other: str) -> bool:
-    """Whether some id fits both patterns.
+    """Whether some id fits both patterns. What lies between two ``*`` of a pattern can stand beside the other's.
 
-    >>> _overlap("gate-*", "*-2"), _overlap("gate-*", "door")
-    (True, False)
+    >>> _overlap("gate-*", "*-2"), _overlap("gate-*", "door"), _overlap("a*c*b", "ab*d*b")
+    (True, False, True)
     """
-    if not one or not other:
-        return set(one + other) <= {"*"}
-    if one[0] == "*":
-        return _overlap(one[1:], other) or _overlap(one, other[1:])
-    if other[0] == "*":
-        return _overlap(other, one)
-    return one[0] == other[0] and _overlap(one[1:], other[1:])
+    if "*" not in one or "*" not in other:
+        return fnmatchcase(one, other) or fnmatchcase(other, one)
+    (head, *_, tail), (head_2, *_, tail_2) = one.split("*"), other.split("*")
+    begins = head.startswith(head_2) or head_2.startswith(head)
+    return begins and (tail.endswith(tail_2) or tail_2.endswith(tail))
 
 
 class MaskSpec(Strict):

@@ -123,6 +123,8 @@ def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:
             return Problem(path, f"unknown key{choices(path[-1], known)}")
         case "missing":
             return Problem(path, "is missing")
+        case "invalid_key":
+            return Problem(path, f"{_shown(item['loc'][-1])} is no key: keys are text")
         case "union_tag_not_found" | "union_tag_invalid":
             key = context["discriminator"].strip("'")
             known = [name for kind in _models_at(model, item["loc"]) for name in _literals(kind, key)]
@@ -147,6 +149,9 @@ _WORDS = {
     "model_attributes_type": "should be a mapping of keys to values",
     "tuple_type": "should be a list",
     "string_type": "should be text; put it in quotes",
+    "string_unicode": "should be text",
+    "path_type": "should be text; put it in quotes",
+    "is_instance_of": "should be text; put it in quotes",
     "too_short": "should not be empty",
     "string_too_short": "should not be empty",
 }

@@ -53,6 +53,7 @@ def test_addresses(url: str, servers: tuple[str, ...]) -> None:
         ("local://x", "only kafka://"),
         ("kafka://broker:99999", "not HOST:PORT"),
         ("kafka://", "not HOST:PORT"),
+        ("broker:٩٠", "not HOST:PORT"),
         ("a b:9092", "not HOST:PORT"),
     ],
 )
@@ -105,6 +106,7 @@ def test_files_of_tls_are_found(tmp_path: Path) -> None:
         ({"SLUICE_KAFKA_PASSWORD": ""}, "needs SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD"),
         ({"SLUICE_KAFKA_SECURITY_PROTOCOL": "SSL"}, r"is not SASL_\*"),
         ({"SLUICE_KAFKA_CAFILE": "/no/such/file"}, "no file /no/such/file"),
+        ({"SLUICE_KAFKA_CAFILE": "a" * 300}, "SLUICE_KAFKA_CAFILE: no file aaa"),
     ],
 )
 def test_settings_that_do_not_go_together(change: dict[str, str], told: str) -> None:
@@ -131,7 +133,9 @@ def test_the_memory_of_models_is_a_size(given: str | None, bytes_: int | None) -
     assert model_memory(environ) == bytes_
 
 
-@pytest.mark.parametrize("given", ["2", "2GB", "-1GiB", "0MiB", "much"])
+@pytest.mark.parametrize(
+    "given", ["2", "2GB", "-1GiB", "0MiB", "much", "9" * 400 + "GiB", "0.0000001MiB", "٣GiB", "1.٣GiB"]
+)
 def test_what_is_no_size_is_refused(given: str) -> None:
     with pytest.raises(BadInput, match=r"SLUICE_MODEL_MEMORY is .*: give a size such as 512MiB or 2GiB"):
         model_memory({"SLUICE_MODEL_MEMORY": given})
@@ -164,14 +168,14 @@ def test_decoded_memory_is_given_or_a_share_of_the_machine() -> None:
 def test_what_runs_networks() -> None:
     assert device({}) == ("auto", 0)
     assert device({"SLUICE_DEVICE": "cpu"}) == ("cpu", 0)
-    assert [device({"SLUICE_DEVICE": each}) for each in ("cuda", "cuda:0", "cuda:11")] == [
+    assert [device({"SLUICE_DEVICE": each}) for each in ("cuda", " cuda ", "cuda:11")] == [
         ("cuda", 0),
         ("cuda", 0),
         ("cuda", 11),
     ]
 
 
-@pytest.mark.parametrize("given", ["gpu", "cuda:", "cuda:x", "cuda:123", "cpu:1"])
+@pytest.mark.parametrize("given", ["gpu", "cuda:", "cuda:x", "cuda:123", "cuda:٣", "cpu:1"])
 def test_what_runs_no_networks_is_refused(given: str) -> None:
     with pytest.raises(BadInput, match=rf"^SLUICE_DEVICE is '{given}': allowed are auto, cpu, cuda$"):
         device({"SLUICE_DEVICE": given})

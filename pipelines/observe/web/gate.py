@@ -68,7 +68,9 @@ def _knows(secret: str, authorization: str) -> bool:
         given = _password(given)
     elif scheme.lower() != "bearer":
         given = ""
-    return hmac.compare_digest(given.strip().encode("utf-8", "replace"), secret.encode())
+    # A secret of the environment, and a header, may hold bytes that are no UTF-8.
+    asked, known = (each.encode("utf-8", "surrogateescape") for each in (given.strip(), secret))
+    return hmac.compare_digest(asked, known)
 
 
 def _password(encoded: str) -> str:

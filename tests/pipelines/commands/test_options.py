@@ -31,7 +31,15 @@ def test_sources_come_from_options_and_from_a_file(tmp_path: Path) -> None:
     assert ran().output == "\n"
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"# none\n", "names no source"), (b"\xff", "UTF-8"), (None, "No such")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"# none\n", "names no source"),
+        (b"\xff", "UTF-8"),
+        (b"a" * 1_000_001, "longer than 1000000"),
+        (None, "No such"),
+    ],
+)
 def test_a_file_without_sources_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
     if content is not None:
         (tmp_path / "cameras").write_bytes(content)

@@ -157,6 +157,26 @@ async def test_a_failure_of_a_shared_node_costs_each_query_the_frame_and_one_of_
     assert [(each.outcome, each.cause) for each in found] == [("dropped", LATE)] * 2
 
 
+class Spoilt(Node):
+    """Spoils the objects that it is given, or answers with what is none."""
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | NodeAnswer:
+        if self.name == "detect":
+            return NodeAnswer(["car"])  # type: ignore[list-item]
+        regions[0].attributes = None  # type: ignore[assignment]
+        return []
+
+
+async def test_a_shared_node_that_spoils_objects_costs_each_query_the_frame() -> None:
+    bench = Bench()
+    for seq, spoilt in enumerate(("detect", "track")):
+        shared = {name: Spoilt(name) if name == spoilt else Node(name) for name in ("detect", "track")}
+        waiting = bench.submit(seq, bench.query(shared, DETECT, TRACK), bench.query(shared, DETECT, TRACK))
+        async with asyncio.timeout(30):
+            results = await asyncio.gather(*waiting)
+        assert [each.outcome for each in results] == ["failed", "failed"]
+
+
 async def test_a_frame_is_dropped_for_the_query_whose_deadline_has_passed_and_answered_for_the_other() -> None:
     bench, gate = Bench(), asyncio.Event()
     detect = Node("detect", gate)

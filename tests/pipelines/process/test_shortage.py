@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,12 @@ def test_other_errors_are_none(error: Exception) -> None:
 def test_a_full_disk_is_a_shortage_too(place: str | None, said: str) -> None:
     error = OSError(errno.ENOSPC, "No space left on device", place)
     assert shortage(error) == f"no space is left for {said}: make some, or write elsewhere"
+
+
+def test_a_name_that_is_too_long_is_one_line_too() -> None:
+    with pytest.raises(OSError, match="File name too long") as caught:
+        Path("a" * 300).is_dir()
+    assert shortage(caught.value) == f"{'a' * 300}: no file has so long a name"
 
 
 def test_the_command_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

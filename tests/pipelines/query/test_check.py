@@ -159,3 +159,9 @@ def test_what_is_wrong_with_caches_is_said_in_one_line(
     node = f"  - {{name: type, task: recognise, input: detect, model: vehicle-type, {keys}}}"
     (found,) = problems_of(CARS + node, catalogue, tmp_path)
     assert found.removeprefix("nodes[1]").removeprefix(".") == problem
+
+
+def test_a_backend_whose_name_is_no_text_hides_nothing_else(tmp_path: Path) -> None:
+    text = "backends: {1: 2}\nnodes: [{name: a, task: detect, model: x on gpu}]"
+    told = [str(each) for each in examine(write(tmp_path / "q.yaml", text)).problems]
+    assert "nodes[0].model: there is no backend 'gpu'; allowed: 1" in told

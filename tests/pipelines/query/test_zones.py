@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.environment import catalogue
 from pipelines.query.check import examine, open_query
 from pipelines.query.filter_parser import parse_selection
 from pipelines.query.query_file import load_query
+from pipelines.query.zones import ZoneSpec, name_problems
 from tests.pipelines.queries import write
 
 QUERY = """\
@@ -131,3 +136,16 @@ def test_zones_that_lie_on_none_of_the_sources_given_are_told(tmp_path: Path, ca
     caplog.clear()
     open_query(path, catalogue([]))
     assert caplog.records == []
+
+
+@given(st.text("ab*", min_size=1, max_size=5), st.text("ab*", min_size=1, max_size=5))
+def test_names_clash_where_some_id_fits_both_patterns(one: str, other: str) -> None:
+    zones = [
+        (("zones", place), ZoneSpec(name="door", streams=(streams,), polygon=((0, 0), (1, 0), (1, 1))))
+        for place, streams in enumerate((one, other))
+    ]
+    ids = ("".join(letters) for size in range(9) for letters in product("ab", repeat=size))
+    fits = any(fnmatchcase(each, one) and fnmatchcase(each, other) for each in ids)
+    assert [str(problem) for problem in name_problems(zones)] == (
+        ["zones[1].name: 'door' is the name of zones[0] too"] if fits else []
+    )

@@ -66,6 +66,12 @@ def test_with_the_secret_one_is_let_in(given: str) -> None:
     assert status(REMOTE, Host="cam.example", Authorization=given) == 200
 
 
+def test_bytes_that_are_no_text_are_a_secret_and_no_wildcard() -> None:
+    listen = listen_on("0.0.0.0:80", "\udcff" * 16)
+    assert status(listen, Host="cam.example", Authorization="Bearer " + "\udcff" * 16) == 200
+    assert status(listen, Host="cam.example", Authorization="Bearer " + "?" * 16) == 401
+
+
 @pytest.mark.parametrize(
     "given",
     [

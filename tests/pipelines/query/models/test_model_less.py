@@ -149,9 +149,9 @@ def test_there_is_an_end_to_the_list(tmp_path: Path, catalogue: Catalogue) -> No
     ("model", "message"),
     [
         ("{task: cart}", "nodes[1].model: unknown model 'cart'"),
-        ("{task: cars, accuracy: 2}", "accuracy: Input should be less than or equal to 1"),
-        ("{tusk: cars}", "tusk: Extra inputs are not permitted; a model is needed as {task: NAME, accuracy: 0.95}"),
-        ("{task: [cars]}", "task: Input should be a valid string"),
+        ("{task: cars, accuracy: 2}", "accuracy: 2 should be less than or equal to 1; a model is needed as {task:"),
+        ("{tusk: cars}", "tusk: unknown key; did you mean 'task'? allowed: task, accuracy, latency_ms, cost_ms, "),
+        ("{task: [cars]}", "task: should be text; put it in quotes; a model is needed as {task: NAME, accuracy: 0.95}"),
     ],
 )
 def test_needs_that_cannot_be_met_are_problems(model: str, message: str, tmp_path: Path, catalogue: Catalogue) -> None:
