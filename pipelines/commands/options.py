@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SOURCES_CHARS = 1_000_000
-"""Of a file of sources."""
+"""Characters of a file of sources."""
 RECORD_MB = 1000
 """Megabytes of a recording, unless another number is given."""
 
