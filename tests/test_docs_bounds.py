@@ -32,7 +32,7 @@ from operators.frames.codec import (
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.audits import trials
-from operators.recognise.exits import held_looks, kinds, lent_looks
+from operators.recognise.exits import held_looks, kinds
 from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds, fleet
@@ -216,7 +216,6 @@ SAID = {
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"are tuned on, of a stream or of all | *{held_looks.KEPT}; {mib(held_looks.KEPT_BYTES)} for all of a query* |",
-        f"| *{lent_looks.MOST_RUNS}* for each node with an oracle elsewhere |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each reads at most "
         f"{artefact.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "

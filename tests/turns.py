@@ -17,3 +17,9 @@ async def until(condition: Callable[[], bool], timeout_s: float = 30) -> None:
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110  (any condition)
             await asyncio.sleep(0)
+
+
+async def settled() -> None:
+    """Return when nothing else is under way in this loop."""
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(tasks)

@@ -39,6 +39,7 @@ from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.errors import SluiceError
 from serving.scheduling.requests import Urgency
+from tests.turns import settled
 
 ACCURACY = 0.9
 LOOKS = 300
@@ -125,7 +126,7 @@ class Node:
         await self._chain.process(frame, [region], Call(Decision(None), Urgency(math.inf)))
         self._chain.published(so_far(STREAM))
         await self.maker.make()
-        await self._chain.settled()
+        await settled()
         return region.attributes[-1]
 
     @property

@@ -21,8 +21,6 @@ from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.audits.standing import specialization
-from operators.recognise.exits.lent_cuts import LentCuts
-from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.looks import ChainNetworks, Looks, without
 from operators.recognise.objects.objects import Objects
@@ -53,11 +51,10 @@ class Chain:
         self._auditor = Auditor(
             node, networks.recogniser, self._second, list(self._shortcuts), self._on_outcome, objects
         )
-        self._exits, self._through = None, None
+        self._exits = None
         if networks.cut is not None:
             self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
-            self._through = _through(self._exits, networks)
-        self._looks = Looks(networks, self._exits, self._through, self._auditor, objects)
+        self._looks = Looks(networks, self._exits, self._auditor, objects)
         self._streams = Streams(self._fresh)
 
     async def prepare(self) -> None:
@@ -120,22 +117,12 @@ class Chain:
         if (known := self._streams.here(stream)) is not None:
             self._end(known)
             self._note_standing(known)
+            known.gone = True
         self._streams.leave(stream)
         if self._exits is not None:
             self._exits.forget(stream)
-        if self._through is not None:
-            self._through.runs.forget(stream)
         if self._networks.late is not None:
             self._networks.late.forget(stream)
-
-    async def settled(self) -> None:
-        """Return when nothing is being opened, tuned, or run on."""
-        if self._through is not None:
-            await self._through.runs.settled()
-        if self._networks.cut is not None:
-            await self._networks.cut.settled()
-        for kind in self._networks.kinds:
-            await kind.settled()
 
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time, and give up the rest and all other background work."""
@@ -144,8 +131,6 @@ class Chain:
         await self._second.close(within_s)
         if self._networks.late is not None:
             await self._networks.late.close()
-        if self._through is not None:
-            await self._through.runs.close()
         for kind in self._networks.kinds:
             kind.close()
         if self._networks.cut is not None:
@@ -171,6 +156,8 @@ class Chain:
         found = from_json(data, self._where(stream), self._recogniser.roles.identity)
         if found is None:
             return
+        if (before := self._streams.here(stream)) is not None:
+            before.gone = True
         known, states = self._streams.renew(stream), found.audits
         if known.tally is not None and found.tally is not None:
             known.tally = found.tally
@@ -288,10 +275,3 @@ class Chain:
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"
-
-
-def _through(exits: NodeExits, networks: ChainNetworks) -> LentLooks | None:
-    """How looks go through the exits of a node; None: they leave, or run on, in one network."""
-    if isinstance(networks.cut, LentCuts):
-        return LentLooks(exits, networks.cut, networks.recogniser, networks.late)
-    return None

@@ -12,12 +12,13 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
-from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.audits.trial import AuditedLook
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
+from operators.recognise.exits.lent_cuts import LentCuts
 from operators.recognise.exits.lent_looks import LentLooks
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.objects.late_looks import LateLooks, NotLooked
@@ -74,16 +75,10 @@ class Looks:
     """Makes the looks of one node, and has them audited."""
 
     def __init__(
-        self,
-        networks: ChainNetworks,
-        exits: NodeExits | None,
-        through: LentLooks | None,
-        auditor: Auditor,
-        objects: Objects | None,
+        self, networks: ChainNetworks, exits: NodeExits | None, auditor: Auditor, objects: Objects | None
     ) -> None:
-        """``through``: how looks go through the exits; None: they leave, or run on, in one network."""
         self._networks, self._auditor, self._objects = networks, auditor, objects
-        self._exits, self._through = exits, through or exits
+        self._exits, self._through = exits, exits and _through(exits, networks)
         self._variants = {each.model: each for each in networks.variants}
 
     async def at(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> Looked:
@@ -244,3 +239,10 @@ class Looks:
         if model not in roles.models:
             return roles.oracle, {"variant": f"{model} is not a model of this node"}
         return model, {}
+
+
+def _through(exits: NodeExits, networks: ChainNetworks) -> NodeExits | LentLooks:
+    """How looks go through the exits: they leave, or run on, in one network, or cross to another machine."""
+    if isinstance(networks.cut, LentCuts):
+        return LentLooks(exits, networks.cut, networks.recogniser, networks.late)
+    return exits

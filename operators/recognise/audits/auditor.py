@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
 from operators.frames.frame import Frame, Region, without_picture
-from operators.recognise.audits.audited_look import AuditedLook, LookAudit
 from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.second_looks import CropLooks, ModelCrop
-from operators.recognise.audits.trial import Trial
+from operators.recognise.audits.second_looks import CropLooks, ModelCrop, SeenCrop
+from operators.recognise.audits.trial import AuditedLook, OneLook, Trial
 from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects, shown
-from operators.recognise.objects.pool import ObjectAnswer
+from operators.recognise.objects.pool import Belief, Look, ObjectAnswer
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
-from serving.common.tensors import Image
+from serving.common.tensors import Array, Image
 
 if TYPE_CHECKING:
     from cache_adapt.learned.pooled import ShownLooks
@@ -35,6 +33,8 @@ BLOCK_S = 20.0
 
 OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""
+OnReference = Callable[[AuditedLook, Array], None]
+"""Called with a look that the oracle has made too, and its first output for that."""
 
 
 class Auditor:
@@ -99,67 +99,60 @@ class Auditor:
             self._open(stream, key, track, shadow=False)
         return stream.trials.of(track, key) is not None
 
-    def looked(
-        self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], late: bool = False, room: bool = True
-    ) -> None:
-        """Take looks with both answers, as far as the oracle was asked.
-
-        ``late``: the shortcut's answers were out before, and may have led to a conclusion; see ``expects``.
-        ``room``: whether objects that are new could be drawn.
-        """
-        for look in looks:
-            if late and look.number != stream.audits.of(key).state.edition:
-                continue  # others have come in the place of those that answered
-            audit = self._audit_of(stream, key, look, late, room)
-            if audit is not None and look.reference is not None:
-                self._take(audit, look)
+    @property
+    def has_room(self) -> bool:
+        """Whether more looks may wait for a second network."""
+        return self._second.has_room
 
     @property
     def can_ever_pay(self) -> bool:
         """Whether second looks may cost anything at all: what is never audited may not answer."""
         return self._second.can_ever_pay
 
-    def expects(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook]) -> Callable[[], None]:
-        """Take looks whose answers are out though the oracle has yet to answer; call the result once it has."""
-        trials, tracks = stream.trials, [each.region.track_id for each in looks if each.region.track_id is not None]
-        if self._objects is not None:
-            for look in looks:
-                self._of_track(stream, key, look, room=True)
-        found = [trial for track in tracks if (trial := trials.of(track, key)) is not None]
-        for trial in found:
-            trial.pending += 1
+    def looked(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], room: bool = True) -> None:
+        """Take looks with both answers, as far as the oracle was asked.
 
-        def over() -> None:
-            for trial in found:
-                trial.pending -= 1
-            self._conclude(stream, trials)
+        ``room``: whether objects that are new could be drawn.
+        """
+        for look in looks:
+            if look.number != stream.audits.of(key).state.edition:
+                continue  # the oracle took its time, and others have come in the place of those that answered
+            trial = self._trial(stream, key, look, room, drawn=look.reference is not None)
+            if trial is not None and look.reference is not None:
+                self._take(stream, trial, look)
+                self._over(stream, stream.trials, trial)
 
-        return over
+    def asks(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], model: str) -> None:
+        """Have a second network make some looks too, later: in the shadow the shortcut's, in service the oracle."""
+        for look in looks:
+            room = self._second.may_look(model, self.most_looks)
+            in_service = room and stream.audits.of(key).uses_shortcut
+            trial = self._trial(
+                stream, key, look, room, in_service and self.draws(stream, key, look.frame, look.region)
+            )
+            if trial is not None:
+                self._ask(stream, trial, look, model)
+
+    def asks_oracle(self, stream: NodeStream, key: str, look: AuditedLook, on_reference: OnReference) -> None:
+        """Have the oracle make a look too, later, that was drawn and that a shortcut in service has answered."""
+        trial = self._trial(stream, key, look, room=True, drawn=True)
+        if trial is not None:
+            self._ask(stream, trial, look, self._recogniser.roles.oracle, on_reference)
 
     def silent(self, stream: NodeStream, key: str, looks: int) -> None:
         """Note looks for which a shortcut was not asked; tracks are counted once they are concluded."""
         if self._objects is None:
             stream.audits.of(key).by_oracle(looks)
 
-    def asks(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], model: str) -> None:
-        """Have a second network make some looks too, later: in the shadow the shortcut's, in service the oracle."""
-        for look in looks:
-            audit = self._audit_later(stream, key, look, model)
-            if audit is not None:
-                crop = self._recogniser.crops(model, look.frame, [look.region])[0].copy()
-                if audit.trial is not None:
-                    audit.trial.pending += 1
-                kept = replace(look, frame=without_picture(look.frame), crop=crop)
-                self._second.ask(look.frame.header.id, ModelCrop(model, crop), partial(self._seen, audit, kept))
-
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
         stream.trials.concluded(answer.track_id)
+        named = self._answer(answer.belief).label not in self._recogniser.nameless
         for key in self._keys:
             if not stream.trials.has_answered(answer.track_id, key):
                 trial = stream.trials.of(answer.track_id, key)
                 is_audited = trial is not None and trial.ticket is not None
-                stream.audits.of(key).by_oracle(named=not is_audited and self._is_named(answer))
+                stream.audits.of(key).by_oracle(named=not is_audited and named)
         self._conclude(stream, stream.trials)
 
     def end(self, stream: NodeStream) -> None:
@@ -168,116 +161,115 @@ class Auditor:
         self._conclude(stream, stream.trials)
         stream.run, stream.trials = None, OpenTrials()
 
-    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook, late: bool, room: bool) -> LookAudit | None:
-        """Count a look that is over; what it is an audit of."""
+    def _trial(self, stream: NodeStream, key: str, look: AuditedLook, room: bool, drawn: bool) -> Trial | None:
+        """Count a look; the trial that it is part of.
+
+        ``room``: for another trial; ``drawn``: the oracle looks too where the shortcut is in service.
+        """
         audit = stream.audits.of(key)
         if self._objects is not None:
-            return self._of_track(stream, key, look, room, late)
+            return self._of_track(stream, key, look, room)
         if not audit.uses_shortcut:
             audit.by_oracle()
-            return LookAudit(stream, key, True, stream.trials)
+            return Trial(key, True, lambda whole: OneLook(), number=look.number) if room else None
         if look.said is None:
             assert look.reference is not None
             audit.by_oracle(named=self._recogniser.accepted(look.reference).label not in self._recogniser.nameless)
             return None
-        ticket = audit.by_shortcut(float(look.reference is None), room or look.reference is not None)
-        return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
+        ticket = audit.by_shortcut(float(not drawn), room or drawn)
+        if ticket is None:
+            return None
+        return Trial(key, False, lambda whole: OneLook(), ticket=ticket, number=look.number)
 
-    def _is_named(self, answer: ObjectAnswer) -> bool:
-        known = None if self._objects is None else self._objects.answer_of(answer.belief).label
-        return known is not None and known not in self._recogniser.nameless
-
-    def _audit_later(self, stream: NodeStream, key: str, look: AuditedLook, model: str) -> LookAudit | None:
-        """Count a look that a second network may make too; what that is an audit of."""
-        audit = stream.audits.of(key)
-        if self._objects is not None:
-            room = self._second.may_look(model, LOOK_RULE.most_looks)
-            if room and audit.uses_shortcut:
-                self.draws(stream, key, look.frame, look.region)
-            return self._of_track(stream, key, look, room)
-        room = self._second.may_look(model)
-        if not audit.uses_shortcut:
-            audit.by_oracle()
-            return LookAudit(stream, key, True, stream.trials) if room else None
-        ticket = audit.by_shortcut(self._coin(key, look.frame, look.region), room)
-        return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
-
-    def _of_track(
-        self, stream: NodeStream, key: str, look: AuditedLook, room: bool, late: bool = False
-    ) -> LookAudit | None:
+    def _of_track(self, stream: NodeStream, key: str, look: AuditedLook, room: bool) -> Trial | None:
         """The trial about a track; in the shadow it is opened at the first look, in service by ``draws``.
 
-        What a shortcut in service answers for is counted once. ``room``: for another trial.
+        What a shortcut in service answers for is counted once.
         """
         trials, audit, track = stream.trials, stream.audits.of(key), look.region.track_id
-        if track is None or (late and stream.run != look.frame.run):
+        if track is None or stream.run != look.frame.run:
             return None
         shadow = not audit.uses_shortcut
         if shadow and room and trials.is_new(track, key, shadow):
             self._open(stream, key, track, shadow=True)
-        trial = trials.of(track, key, late)
+        trial = trials.of(track, key)
         if not shadow and look.said is not None and trials.answers_first(track, key):
             possible = trial is not None or (room and trials.has_room)
             ticket = audit.by_shortcut(float(trial is None), possible)
             if trial is not None:
                 trial.ticket, trial.number = ticket, look.number
-        return None if trial is None else LookAudit(stream, key, shadow, trials, trial)
+        return trial
 
-    def _seen(self, audit: LookAudit, look: AuditedLook, seen: Attribute | None) -> None:
+    def _answer(self, belief: Belief) -> Attribute:
+        """The answer that is published of an object."""
+        return self._recogniser.accepted(belief.said) if self._objects is None else self._objects.answer_of(belief)
+
+    def _ask(
+        self, stream: NodeStream, trial: Trial, look: AuditedLook, model: str, on_reference: OnReference | None = None
+    ) -> None:
+        crop = self._recogniser.crops(model, look.frame, [look.region])[0].copy()
+        trial.pending += 1
+        kept = replace(look, frame=without_picture(look.frame), crop=crop)
+        seen = partial(self._seen, stream, stream.trials, trial, kept, on_reference)
+        self._second.ask(look.frame.header.id, ModelCrop(model, crop), seen)
+
+    def _seen(
+        self,
+        stream: NodeStream,
+        trials: OpenTrials,
+        trial: Trial,
+        look: AuditedLook,
+        on_reference: OnReference | None,
+        seen: SeenCrop | None,
+    ) -> None:
         """Take the look of the second network; None: it was given up."""
-        stream, trial = audit.stream, audit.trial
+        trial.pending -= 1
         if seen is not None:
-            self._take(audit, replace(look, said=seen) if audit.shadow else replace(look, reference=seen))
-            if not audit.shadow:
-                stream.count(audits=1)
-        elif audit.ticket is not None:
-            stream.audits.of(audit.key).give_up()
-        if trial is not None:
-            trial.pending -= 1
-            self._conclude(stream, audit.trials)
+            by_oracle = look.said is not None
+            look = replace(look, reference=seen.answer) if by_oracle else replace(look, said=seen.answer)
+            self._take(stream, trial, look)
+            stream.count(audits=int(by_oracle))
+            if on_reference is not None:
+                on_reference(look, seen.output)
+        self._over(stream, trials, trial)
 
-    def _take(self, audit: LookAudit, look: AuditedLook) -> None:
-        """Take a look with the oracle's answer."""
+    def _take(self, stream: NodeStream, trial: Trial, look: AuditedLook) -> None:
+        """Take a look with the oracle's answer, which is also that of a silent shortcut."""
         assert look.reference is not None
-        if audit.trial is not None:
-            self._add(audit, audit.trial, look)
-        elif look.said is not None:
-            ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
-            said, reference = self._recogniser.accepted(look.said), self._recogniser.accepted(look.reference)
-            found = AuditOutcome(audit.key, look.number, said, reference, audit.shadow, self._recogniser.nameless)
-            if ticket is not None:
-                found = found if found.agrees else replace(found, picture=self._picture(look))
-                self._tell(audit.stream, ticket, found)
-
-    def _add(self, audit: LookAudit, trial: Trial, look: AuditedLook) -> None:
-        """Take a look at a track; a silent shortcut's answer is the oracle's."""
-        assert look.reference is not None
-        assert self._objects is not None
         answers = look.said or look.reference, look.reference
-        said, reference = (self._objects.look(look.frame, look.region, each) for each in answers)
+        said, reference = (self._look(look, each) for each in answers)
         trial.looked(said, reference, whole=not cut_off(look.region.box))
         if trial.shadow and trial.ticket is None and look.said is not None:
-            trial.ticket, trial.number = audit.stream.audits.of(trial.key).in_shadow(), look.number
+            trial.ticket, trial.number = stream.audits.of(trial.key).in_shadow(), look.number
         words = {(each.label, self._recogniser.accepted(each).label) for each in answers}
         if trial.crop is None and len(words) > 1:
             trial.crop = self._picture(look)
 
-    def _conclude(self, stream: NodeStream, trials: OpenTrials) -> None:
-        """Compare where nothing more is to be waited for."""
-        for track, trial in trials.done():
-            if trial.ticket is None or self._objects is None:
-                continue  # the shortcut had nothing to say of the object
-            if trial.beliefs is None:
-                stream.audits.of(trial.key).give_up()
-                continue
-            said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
-            found = AuditOutcome(
-                trial.key, trial.number, said, reference, trial.shadow, self._recogniser.nameless, track, trial.crop
-            )
-            self._tell(stream, trial.ticket, found)
+    def _look(self, look: AuditedLook, answer: Attribute) -> Look:
+        return Look(answer, 0.0) if self._objects is None else self._objects.look(look.frame, look.region, answer)
 
-    def _tell(self, stream: NodeStream, ticket: Ticket, found: AuditOutcome) -> None:
-        stream.audits.of(found.key).tell(ticket, found.agrees, found.lost)
+    def _over(self, stream: NodeStream, trials: OpenTrials, trial: Trial) -> None:
+        """Compare where nothing more is to be waited for, after a look that is part of a trial."""
+        if self._objects is None:
+            self._compare(stream, trial, None)
+        else:
+            self._conclude(stream, trials)
+
+    def _conclude(self, stream: NodeStream, trials: OpenTrials) -> None:
+        for track, trial in trials.done():
+            self._compare(stream, trial, track)
+
+    def _compare(self, stream: NodeStream, trial: Trial, track: int | None) -> None:
+        audit = stream.audits.of(trial.key)
+        if trial.ticket is None:
+            return  # the shortcut had nothing to say of the object
+        if trial.beliefs is None:
+            audit.give_up()
+            return
+        said, reference = (self._answer(each) for each in trial.beliefs)
+        nameless = self._recogniser.nameless
+        found = AuditOutcome(trial.key, trial.number, said, reference, trial.shadow, nameless, track, trial.crop)
+        audit.tell(trial.ticket, found.agrees, found.lost)
         self._on_outcome(stream, found)
 
     def _open(self, stream: NodeStream, key: str, track: int, shadow: bool) -> None:

@@ -23,6 +23,8 @@ class NodeStream:
     run: str | None = None
     """The run whose tracks are audited; None where no tracks are."""
     trials: OpenTrials = field(default_factory=OpenTrials)
+    gone: bool = False
+    """Whether it has ended here, or began anew."""
     standing: Standing | None = None
     """The phase of specialization that was last noted."""
 

@@ -1,7 +1,8 @@
 """The looks at one object, as a shortcut and the oracle have answered them. Pure.
 
 Both answers pool the same looks, by the rule by which they are pooled to be published. A look at which the shortcut was
-silent has the oracle's answer in both pools, as it would have in service.
+silent has the oracle's answer in both pools, as it would have in service. Where every look is an answer, an object is
+one look.
 """
 
 from __future__ import annotations
@@ -10,11 +11,39 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Ticket
+from operators.frames.frame import Frame, Region
 from operators.recognise.objects.pool import Belief, Look, Pool
+from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
 LONGEST_S = 60.0
 """Media time after which a trial ends without a conclusion: some objects stand at the border for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedLook:
+    """A look as a shortcut and the oracle have answered it."""
+
+    frame: Frame
+    region: Region
+    said: Attribute | None
+    """The shortcut's answer; None: it was silent, or has yet to look."""
+    reference: Attribute | None
+    """The oracle's; None: it was not asked, or has yet to look."""
+    number: int = 0
+    """The number of what the shortcut answers with."""
+    crop: Image | None = None
+    """The object's picture as the oracle is shown it, where the frame's is not kept."""
+
+
+class OneLook:
+    """In place of a pool where every look is an answer."""
+
+    def add(self, look: Look) -> None:
+        self._said = look.said
+
+    def belief(self) -> Belief:
+        return Belief(self._said, self._said.confidence, self._said.confidence)
 
 
 @dataclass(slots=True, eq=False)
@@ -25,10 +54,10 @@ class Trial:
     """The name of the shortcut's audit."""
     shadow: bool
     """Whether the oracle's answer is published."""
-    new_pool: Callable[[bool], Pool]
+    new_pool: Callable[[bool], Pool | OneLook]
     """Makes a pool of looks at the whole object, or else at a part of it."""
-    opened_s: float
-    pools: tuple[Pool, Pool] | None = None
+    opened_s: float = 0.0
+    pools: tuple[Pool | OneLook, Pool | OneLook] | None = None
     """The shortcut's answers, and the oracle's; None before the first look."""
     whole: bool = False
     """Whether they are of looks at the whole object."""

@@ -67,13 +67,10 @@ class OpenTrials:
     def open(self, track: int, trial: Trial) -> None:
         self._trials[track, trial.key] = trial
 
-    def of(self, track: int, key: str, late: bool = False) -> Trial | None:
-        """The trial that a look at the object is part of; None once it has its conclusion.
-
-        ``late``: the look was begun before, and is waited for.
-        """
+    def of(self, track: int, key: str) -> Trial | None:
+        """The trial that a look at the object is part of; None once it has its conclusion."""
         found = self._trials.get((track, key))
-        return None if found is None or (found.over and not (late and found.pending)) else found
+        return None if found is None or found.over else found
 
     def concluded(self, track: int) -> None:
         """Note that the object has its conclusion."""

@@ -162,11 +162,6 @@ class CutOracle:
         batch, _ = await prepared(self._engine.card(self.network).input, crops)
         return ExitResult.of(await self._engine.infer(self._name, batch, urgency, policy=policy))
 
-    async def settled(self) -> None:
-        """Return when it is not being opened."""
-        if self._opening is not None:
-            await asyncio.wait([self._opening])
-
     async def close(self) -> None:
         if self._opening is not None:
             self._opening.cancel()

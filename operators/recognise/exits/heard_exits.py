@@ -244,11 +244,6 @@ class HeardExits:
             return None
         return self.used(ExitChoice(tuple(used.thresholds), tuple(words), used.spared), used.number)
 
-    async def settled(self) -> None:
-        """Return when nothing is being tuned."""
-        if self._work is not None:
-            await asyncio.wait([self._work])
-
     def close(self) -> None:
         """Give up what is being tuned, and the looks that are held."""
         if self._work is not None:

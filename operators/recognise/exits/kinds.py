@@ -81,10 +81,6 @@ class ExitKind(Shortcut, Protocol):
         """Forget a stream."""
         ...
 
-    async def settled(self) -> None:
-        """Return when nothing is being tuned."""
-        ...
-
     def close(self) -> None:
         """Give up what is being tuned."""
         ...
@@ -146,10 +142,6 @@ class SpecialisedExits:
     def forget(self, stream: str) -> None:
         if (known := self._streams.pop(stream, None)) is not None:
             known.close()
-
-    async def settled(self) -> None:
-        for known in list(self._streams.values()):
-            await known.settled()
 
     def close(self) -> None:
         for known in self._streams.values():
@@ -217,10 +209,6 @@ class SharedExits:
         """Its account stays for the report."""
         if stream in self._streams:
             self._streams[stream].left = False
-
-    async def settled(self) -> None:
-        if self._tuned is not None:
-            await self._tuned.settled()
 
     def close(self) -> None:
         if self._tuned is not None:

@@ -8,16 +8,13 @@ time here, second for second.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from learning.budget import Budget
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.exits.cut_oracle import CutOracle, LookSeconds
 from operators.recognise.remote_reference import RemoteReference
-from serving.common.tensors import Image
-from serving.engines.exits import ExitResult, RowPolicy
-from serving.scheduling.requests import Urgency
 
 if TYPE_CHECKING:
     from cache_adapt.learned.specs import ExitCut
@@ -79,7 +76,3 @@ class LentCuts(CutOracle):
 
     def may_audit(self, looks: int) -> bool:
         return self.crossings.may_cross(self.oracle, looks)
-
-    async def lent(self, crops: Sequence[Image], policy: RowPolicy, urgency: Urgency) -> ExitResult:
-        """Run pictures through the lender, to its last cut at most; the scores are no answers."""
-        return await self.run(crops, replace(policy, to_end=False), urgency)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from operators.audits.streams import DECLINED
 from operators.base import Call
-from operators.frames.frame import Frame, Region
-from operators.recognise.audits.audited_look import AuditedLook
+from operators.frames.frame import Frame, Region, without_picture
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.audits.trial import AuditedLook
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.objects.late_looks import NotLooked
@@ -47,35 +47,47 @@ class LookPlan:
     """Looks that run on whatever exits say, for an audit."""
     room: bool = True
     """Whether an object that is new may be drawn."""
-    late: bool = False
-    """Whether the answers are out before the end's are there."""
-
-    def at(self, rows: NDArray[np.intp]) -> LookPlan:
-        """For some of the looks, once they have gone through."""
-        return replace(self, drawn=self.drawn[rows])
 
 
 @dataclass(frozen=True)
 class ExitLooks:
-    """The answers to the looks of one frame."""
+    """Looks of one frame, as far as they have come."""
 
-    said: Sequence[Attribute | None]
-    """Those of the exits that answer; None where none is sure."""
-    ends: Sequence[Attribute | None]
-    """Those of the network's end; None where a look has left."""
-    ended: NDArray[np.intp]
-    """Which looks ran on."""
+    stream: NodeStream
+    frame: Frame
+    regions: Sequence[Region]
+    plan: LookPlan
     result: ExitResult
     crops: Sequence[Image | None]
-    """Pictures of them for the oracle, where the frame's is not kept."""
+    """Pictures for the oracle, where the frame's is not kept."""
+    said: Sequence[Attribute | None]
+    """The answers of the exits in service; None where none is sure."""
+    ends: Sequence[Attribute | None]
+    """Those of the network's end; None where it was not asked."""
 
+    def at(self, rows: NDArray[np.intp]) -> ExitLooks:
+        """Some of them."""
+        lists = (self.regions, self.crops, self.said, self.ends)
+        regions, crops, said, ends = ([each[row] for row in rows.tolist()] for each in lists)
+        plan = replace(self.plan, drawn=self.plan.drawn[rows])
+        return ExitLooks(self.stream, self.frame, regions, plan, self.result.at(rows), crops, said, ends)
 
-def give(regions: Sequence[Region], looks: ExitLooks) -> None:
-    """Append a look to every region: the exit's, where one in service was sure; so what is audited is published."""
-    for region, end, said in zip(regions, looks.ends, looks.said, strict=True):
-        answer = said or end
-        assert answer is not None
-        region.attributes.append(answer)
+    @property
+    def ended(self) -> NDArray[np.intp]:
+        """Which of them the end has answered."""
+        return np.flatnonzero([each is not None for each in self.ends])
+
+    def give(self) -> None:
+        """Append a look to every region: the exit's, where one was sure; so what is audited is published."""
+        for region, end, said in zip(self.regions, self.ends, self.said, strict=True):
+            answer = said or end
+            assert answer is not None
+            region.attributes.append(answer)
+
+    def audited(self, number: int, said: Sequence[Attribute | None] | None = None) -> list[AuditedLook]:
+        """Answers of exits with this number beside the end's; ``said``: None: those in service."""
+        rows = zip(self.regions, self.said if said is None else said, self.ends, self.crops, strict=True)
+        return [AuditedLook(self.frame, region, one, end, number, crop) for region, one, end, crop in rows]
 
 
 class NodeExits:
@@ -114,65 +126,82 @@ class NodeExits:
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
     ) -> NotLooked | None:
         """Append a look to every region; None where the cut oracle fails."""
+        result = await self.ran(frame, regions, call, plan.policy)
+        if result is None:
+            return None
+        rows = np.flatnonzero(~result.left)
+        looks = await self.with_ends(self.looks(stream, frame, regions, plan, result), rows, result.scores[rows])
+        looks.give()
+        self.heard(looks)
+        return NotLooked()
+
+    async def ran(self, frame: Frame, regions: Sequence[Region], call: Call, policy: RowPolicy) -> ExitResult | None:
+        """Run looks through the network that is cut; None where it fails."""
         try:
-            result = await self.cut.run(self.crops(frame, regions), plan.policy, call.urgency)
+            return await self.cut.run(self._recogniser.crops(self.cut.network, frame, regions), policy, call.urgency)
         except (TooLate, BudgetSpent):
             raise
         except SluiceError as error:
             self.cut.failed(error)
             return None
-        answers = await self.answers(plan, result)
-        give(regions, answers)
-        self.heard(stream, frame, regions, plan, answers)
-        return NotLooked()
 
-    def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
-        return self._recogniser.crops(self.cut.network, frame, regions)
+    def looks(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], plan: LookPlan, result: ExitResult
+    ) -> ExitLooks:
+        """Looks as the exits have answered them."""
+        nobody: list[None] = [None] * len(regions)
+        said = nobody if plan.acting is None else self._said(plan.acting, result.place, result.distribution)
+        return ExitLooks(stream, frame, regions, plan, result, nobody, said, nobody)
 
-    async def answers(self, plan: LookPlan, result: ExitResult, crops: Sequence[Image] | None = None) -> ExitLooks:
-        """The answers of the exits and of the end; ``crops``: see ``ExitLooks``."""
-        ends: list[Attribute | None] = [None] * len(result.place)
-        ended = np.flatnonzero(~result.left)
-        if len(ended):
-            found = await self._recogniser.named(self.cut.oracle, self.cut.oracle, result.scores[ended])
-            for row, look in zip(ended, found, strict=True):
-                ends[row] = look
-        return ExitLooks(self.by_exits(plan, result), ends, ended, result, crops or [None] * len(ends))
+    async def with_ends(self, looks: ExitLooks, rows: NDArray[np.intp], scores: Array) -> ExitLooks:
+        """The same with what the end says of some of them, by its scores of these."""
+        if not len(rows):
+            return looks
+        ends, whole = list(looks.ends), np.zeros((len(looks.ends), *scores.shape[1:]), scores.dtype)
+        whole[rows] = scores
+        found = await self._recogniser.named(self.cut.oracle, self.cut.oracle, scores)
+        for row, look in zip(rows.tolist(), found, strict=True):
+            ends[row] = look
+        return replace(looks, result=replace(looks.result, scores=whole), ends=ends)
 
-    def by_exits(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
-        """The answers of the exits in service; None where none is sure."""
-        if plan.acting is None:
-            return [None] * len(result.place)
-        return self._said(plan.acting, result.place, result.distribution)
+    def heard(self, looks: ExitLooks, audits: bool = True) -> None:
+        """Take looks, whose answers are out: for audits, as samples, and to tune exits; what that takes is paid.
 
-    def heard(
-        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], plan: LookPlan, looks: ExitLooks
-    ) -> None:
-        """Take looks, whose answers are out: for audits, as samples, and to tune exits; what that takes is paid."""
+        ``audits``: whether those of the exits in service are still to come.
+        """
         began_s = time.thread_time()
+        stream, acting, ended = looks.stream, looks.plan.acting, looks.ended
         for kind in self.kinds:
-            if plan.acting is None or kind is not plan.acting[0]:
-                kind.of(stream.name).account.by_oracle(len(looks.ended), self.cut.whole_s)
-        if plan.acting is not None:
-            kind, used = plan.acting
-            self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
-            both = zip(regions, looks.said, looks.ends, looks.crops, strict=True)
-            looked = [AuditedLook(frame, region, one, end, used.number, crop) for region, one, end, crop in both]
-            self._auditor.looked(stream, kind.key, looked, late=plan.late, room=plan.room)
-        if len(looks.ended):
-            found = [look for look in looks.ends if look is not None]
-            ended = _RanOnLooks(frame, [regions[row] for row in looks.ended], found, looks)
-            self._ran_on(stream, ended, plan)
+            if acting is None or kind is not acting[0]:
+                kind.of(stream.name).account.by_oracle(len(ended), self.cut.whole_s)
+        if acting is not None:
+            kind, used = acting
+            self._account(stream, kind, len(looks.regions) - len(ended), len(ended))
+            if audits:
+                self._auditor.looked(stream, kind.key, looks.audited(used.number), looks.plan.room)
+        if len(ended):
+            self._ran_on(looks.at(ended))
         self.cut.budget.spend("samples", time.thread_time() - began_s)
 
-    def expects(
-        self, stream: NodeStream, plan: LookPlan, frame: Frame, said: Iterable[tuple[Region, Attribute | None]]
-    ) -> Callable[[], None]:
-        """See ``Auditor``, for the exits that answer; there must be some. ``said``: by them, as far as it is out."""
-        assert plan.acting is not None
-        kind, used = plan.acting
-        looks = [AuditedLook(frame, region, answer, None, used.number) for region, answer in said]
-        return self._auditor.expects(stream, kind.key, looks)
+    @property
+    def may_ask(self) -> bool:
+        """Whether an oracle elsewhere may be asked for more looks, later."""
+        return self._auditor.has_room
+
+    def ask(self, looks: ExitLooks) -> None:
+        """Have the oracle, which is elsewhere, make looks too, later, that exits in service have answered."""
+        assert looks.plan.acting is not None
+        kind, used = looks.plan.acting
+        for row, look in enumerate(looks.audited(used.number)):
+            mine = looks.at(np.array([row]))
+            mine = replace(mine, frame=without_picture(looks.frame))
+            self._auditor.asks_oracle(looks.stream, kind.key, look, partial(self._answered, mine))
+
+    def _answered(self, looks: ExitLooks, look: AuditedLook, output: Array) -> None:
+        """Take what the oracle says, elsewhere, of a look that exits have answered."""
+        if not looks.stream.gone:
+            result = replace(looks.result, scores=output)
+            self.heard(replace(looks, result=result, crops=[look.crop], ends=[look.reference]), audits=False)
 
     def declined(self, stream: NodeStream, call: Call) -> dict[str, str]:
         """Why exits do not answer that the decision allows."""
@@ -229,70 +258,41 @@ class NodeExits:
         if account.looked(answered, ended, whole_s, self.cut.beyond_s(answered, ended)):
             kind.of(stream.name).leave("they cost more than they save")
 
-    def _ran_on(self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan) -> None:
-        taps = [tap[ended.rows] for tap in ended.result.taps]
+    def _ran_on(self, ended: ExitLooks) -> None:
+        stream, plan, taps = ended.stream, ended.plan, ended.result.taps
         for kind, used in plan.shadows:
             found = used.answers(taps, self.cut.cuts)
             said = self._said((kind, used), found.place, found.distribution)
-            both = zip(ended.regions, said, ended.looks, ended.crops, strict=True)
-            looked = [AuditedLook(ended.frame, region, one, end, used.number, crop) for region, one, end, crop in both]
-            self._auditor.looked(stream, kind.key, looked, late=plan.late)
+            self._auditor.looked(stream, kind.key, ended.audited(used.number, said))
         told = {kind.key for kind, _ in (*plan.shadows, *([plan.acting] if plan.acting else []))}
         for kind in self.kinds:
             if kind.key not in told:
-                self._auditor.silent(stream, kind.key, len(ended.rows))
+                self._auditor.silent(stream, kind.key, len(ended.regions))
         wanting = [mine for kind in self.kinds if (mine := kind.of(stream.name)).wants_taps]
         if not wanting:
             return
         waiting = self._waiting.setdefault(stream.name, [])
-        waiting.append(self._tapped(stream, ended, plan, taps))
+        waiting.append(self._tapped(ended))
         if sum(len(rows) for rows, _ in waiting) >= TOGETHER:
             looks, whole = zip(*self._waiting.pop(stream.name), strict=True)
             for mine in wanting:
                 mine.took(looks[0].joined(looks), np.concatenate(whole))
 
-    def _tapped(
-        self, stream: NodeStream, ended: _RanOnLooks, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
-    ) -> tuple[ExitRows, NDArray[np.bool_]]:
+    def _tapped(self, ended: ExitLooks) -> tuple[ExitRows, NDArray[np.bool_]]:
         """As a sample, a look that exits would have answered is there for all that were not drawn.
 
         Where the end says what is no number, there is nothing to learn.
         """
         from cache_adapt.learned.rows import FOLDS, ExitRows  # with what exits are made of: not before they are wanted
 
-        weights = np.ones(len(ended.rows), np.float32)
-        if plan.acting is not None:
-            sure = ended.result.place[ended.rows] < len(self.cut.places)
-            weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
-        words, scores = [self._recogniser.word_of(look) for look in ended.looks], ended.result.scores[ended.rows]
+        result, acting = ended.result, ended.plan.acting
+        weights = np.ones(len(ended.regions), np.float32)
+        if acting is not None:
+            weights[result.place < len(self.cut.places)] = 1 / ended.stream.audits.of(acting[0].key).rate
+        words, scores = [self._recogniser.word_of(look) for look in ended.ends if look is not None], result.scores
         scores[faulty := no_numbers(scores)] = 0
         shares = self._recogniser.shares(self.cut.oracle, scores)
         folds = self._auditor.parts(ended.frame, ended.regions, FOLDS)
         shown = self._auditor.shown(ended.frame, ended.regions)
-        rows = ExitRows(taps, shares, np.array(words, np.intp), weights, folds, shown)
-        return rows.of(~faulty), plan.drawn[ended.rows][~faulty]
-
-
-@dataclass(frozen=True)
-class _RanOnLooks:
-    """The looks of a frame that ran on."""
-
-    frame: Frame
-    regions: Sequence[Region]
-    looks: Sequence[Attribute]
-    """The end's."""
-    batch: ExitLooks
-    """All looks of the frame."""
-
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """Their places in the batch."""
-        return self.batch.ended
-
-    @property
-    def result(self) -> ExitResult:
-        return self.batch.result
-
-    @property
-    def crops(self) -> Sequence[Image | None]:
-        return [self.batch.crops[row] for row in self.rows]
+        rows = ExitRows(result.taps, shares, np.array(words, np.intp), weights, folds, shown)
+        return rows.of(~faulty), ended.plan.drawn[~faulty]

@@ -206,11 +206,6 @@ class SpecialisedStream:
             raise Malformed("it tells of words that the network does not say")
         self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state
 
-    async def settled(self) -> None:
-        """Return when nothing is being tuned."""
-        if self._tuned is not None:
-            await self._tuned.settled()
-
     def close(self) -> None:
         """Give up what is being tuned."""
         if self._tuned is not None:

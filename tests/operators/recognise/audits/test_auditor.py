@@ -14,11 +14,11 @@ from operators.audits.roles import Roles
 from operators.audits.streams import StreamAudits
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
-from operators.recognise.audits.audited_look import AuditedLook
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
+from operators.recognise.audits.trial import AuditedLook
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import ObjectAnswer
@@ -40,7 +40,7 @@ class Node:
         self.objects = Objects(recogniser) if per_track else None
         self.auditor = Auditor("type", recogniser, second, [KEY], self._on_outcome, self.objects)
         self.stream = NodeStream("cam", StreamAudits(Rule(0.9, rate=rate, probation_rate=rate)), None)
-        self.stream.audits.restore({KEY: AuditState(phase=phase)})
+        self.stream.audits.restore({KEY: AuditState(phase=phase, edition=1)})
         self.outcomes: list[AuditOutcome] = []
 
     def _on_outcome(self, stream: NodeStream, outcome: AuditOutcome) -> None:
@@ -130,8 +130,8 @@ def test_looks_below_the_least_confidence_say_unknown_and_are_compared_as_such()
     node = Node()
     frame, (region,) = node.frame(0)
     unsure, other = look("car", 0.4).said, look("bus", 0.3).said
-    node.auditor.looked(node.stream, KEY, [AuditedLook(frame, region, unsure, other)])
-    node.auditor.looked(node.stream, KEY, [AuditedLook(frame, region, unsure, look("car", 0.9).said)])
+    node.auditor.looked(node.stream, KEY, [AuditedLook(frame, region, unsure, other, 1)])
+    node.auditor.looked(node.stream, KEY, [AuditedLook(frame, region, unsure, look("car", 0.9).said, 1)])
     assert [(each.agrees, each.lost) for each in node.outcomes] == [(True, None), (False, True)]
 
 
@@ -187,12 +187,20 @@ def test_in_the_shadow_a_track_is_one_audit_of_all_its_looks() -> None:
     node = Node("shadow", per_track=True)
     for seq, said in enumerate(("bus", "bus", "car")):
         frame, (region,) = node.frame(seq, [7])
-        node.looked(frame, region, said, "car", number=seq)
+        node.looked(frame, region, said, "car")
     node.concluded(7)
     (outcome,) = node.outcomes
-    assert (outcome.agrees, outcome.number) == (False, 0), "the number is that of the first answer"
+    assert (outcome.agrees, outcome.number) == (False, 1)
     assert (outcome.shadow, outcome.track) == (True, 7)
     assert (node.state.audits, node.state.recent.elder.objects, node.state.by_oracle) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("per_track", [False, True])
+def test_a_look_that_others_have_answered_than_those_in_use_now_is_not_counted(per_track: bool) -> None:
+    node = Node("shadow", per_track=per_track)
+    frame, (region,) = node.frame(0, [7])
+    node.looked(frame, region, "bus", "car", number=0)
+    assert (node.outcomes, node.state.by_oracle, node.state.recent.elder.objects) == ([], 0, 0)
 
 
 @pytest.mark.parametrize("phase", ["probation", "shadow"])

@@ -33,7 +33,7 @@ from operators.wire.result import UNKNOWN
 from operators.wire.schema import NodePlan, ShortcutKind
 from tests.operators.recognise.exits.maker import Maker
 from tests.pipelines.run.recording import Recording
-from tests.turns import turns
+from tests.turns import settled, turns
 
 SHA = "ab" * 32
 GRID = (3, 1, 1)
@@ -105,7 +105,7 @@ class Crossing:
         await self.node.process(frame, regions, call("net"))
         self.node.published(so_far(stream, run))
         await turns()
-        await self.node.settled()
+        await settled()
         return regions
 
     async def passing(self, colours: Sequence[str], frames: int, stream: str = "cam") -> Counter[str]:

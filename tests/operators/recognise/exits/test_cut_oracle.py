@@ -17,6 +17,7 @@ from serving.engines.exits import RowPolicy
 from serving.errors import ModelError, OutOfService
 from serving.scheduling.requests import Urgency
 from tests.operators.recognise.exits.crossing import CUT, CUTS, Crossing
+from tests.turns import settled
 
 
 class Place:
@@ -45,9 +46,9 @@ async def test_it_is_opened_once_beside_the_looks_and_in_a_thread() -> None:
         place.cut.open_where_due()
     assert not place.cut.is_open
     assert place.cut.cuts == ()
-    await place.cut.settled()
+    await settled()
     place.cut.open_where_due()
-    await place.cut.settled()
+    await settled()
     assert (place.cut.is_open, place.cut.cuts, place.engine.loaded) == (True, ("early", "late"), [CUT])
     (thread,) = place.sought
     assert thread != threading.main_thread().name
@@ -61,7 +62,7 @@ async def test_nothing_is_opened_before_it_is_known_what_a_look_costs() -> None:
     place.engine.costs_s = {"net": 0.01}
     assert place.sought == []
     place.cut.open_where_due()
-    await place.cut.settled()
+    await settled()
     assert place.cut.is_open
 
 
@@ -75,7 +76,7 @@ async def test_opening_is_paid_by_what_it_took() -> None:
     used_s[0] = FIRST_S
     place.cut.open_where_due()
     assert place.budget.left_s == pytest.approx(0.2 * FIRST_S - place.cut.opening_s)
-    await place.cut.settled()
+    await settled()
     assert place.budget.spent["opening"] == pytest.approx(0.5, abs=0.2)
     assert place.budget.left_s == pytest.approx(0.2 * FIRST_S - place.budget.spent_s)
 
@@ -84,7 +85,7 @@ async def test_where_exits_are_there_already_it_is_opened_at_once_and_nothing_is
     place = Place(weights_bytes=100_000_000, budget=Budget(0.05, lambda: 1.0), has_exits=True)
     place.engine.opening_s = 0.5
     place.cut.open_where_due()
-    await place.cut.settled()
+    await settled()
     assert place.cut.is_open
     assert place.budget.spent == {}
     off = Place(budget=Budget(0.0, lambda: 1000.0), has_exits=True)
@@ -96,7 +97,7 @@ async def test_what_cannot_be_paid_is_not_opened() -> None:
     for share in (0.0, 0.001):
         place = Place(budget=Budget(share, lambda: 100.0))
         place.cut.open_where_due()
-        await place.cut.settled()
+        await settled()
         assert (place.cut.is_open, place.sought, place.cut.why_not) == (False, [], None)
 
 
@@ -105,7 +106,7 @@ async def test_a_network_that_cannot_be_cut_says_why_and_is_not_tried_again() ->
     place.fails = ModelError("net has no layer at which an exit could read")
     for _ in range(3):
         place.cut.open_where_due()
-        await place.cut.settled()
+        await settled()
     assert (place.cut.is_open, len(place.sought)) == (False, 1)
     assert place.cut.why_not == "net has no layer at which an exit could read"
     assert place.budget.spent == {"opening": OPENING_S}

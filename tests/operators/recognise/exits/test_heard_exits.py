@@ -33,6 +33,7 @@ from operators.testing import FakeEngine, card_of
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, in_folds, samples
 from tests.operators.recognise.exits.crossing import FIRST_TUNING
 from tests.operators.recognise.exits.maker import Maker
+from tests.turns import settled
 
 SUBJECT = Subject("type", "vehicle", SHA, "words")
 REPORT = ""
@@ -69,7 +70,7 @@ def hear(known: HeardExits, rows: ExitRows, whole: int | None = None) -> None:
 
 async def tuned(known: HeardExits, words: Sequence[int] | None = None) -> ExitChoice | None:
     known.tune(words)
-    await known.settled()
+    await settled()
     return known.found
 
 
@@ -183,7 +184,7 @@ async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_on
     hear(known, looks(400))
     known.tune(None)
     known._take(exits(300))
-    await known.settled()
+    await settled()
     assert known.found is None
     assert known.cut.budget.spent["training"] > 0
     known.found = ExitChoice((0.1, 0.1), None, 0.2)
@@ -373,5 +374,5 @@ async def test_what_is_being_tuned_is_given_up_at_the_end() -> None:
     hear(known, looks(400))
     known.tune(None)
     known.close()
-    await known.settled()
+    await settled()
     assert known.found is None

@@ -17,7 +17,7 @@ from operators.testing import call, make_frame, make_region, so_far
 from serving.errors import Unavailable
 from tests.operators.recognise.exits.crossing import PAINT
 from tests.operators.recognise.exits.lent import FAR, LENT, LentCrossing
-from tests.turns import turns
+from tests.turns import settled, turns
 
 COLOURS = ("blue", "green", "red")
 
@@ -41,7 +41,7 @@ class Late(LentCrossing):
     async def let_go(self) -> None:
         self.far.gate.set()
         await turns()
-        await self.node.settled()
+        await settled()
 
     async def hurried(self, colour: str, track: int, picture: np.ndarray | None = None) -> Region:
         """A frame that cannot wait."""

@@ -8,13 +8,13 @@ import pytest
 
 from cache_adapt.audit.state import AuditState
 from learning.budget import Budget
-from operators.recognise.exits import lent_looks
+from operators import background
 from operators.recognise.exits.node_exits import TOGETHER
 from operators.testing import call, make_frame, make_region
 from serving.errors import BackendDown, OutOfService, TooLate, Unavailable
 from tests.operators.recognise.exits.crossing import PAINT, ROWS
 from tests.operators.recognise.exits.lent import FAR, FAR_S, LENT, NEAR, LentCrossing, shown
-from tests.turns import turns
+from tests.turns import settled, turns
 
 COLOURS = ("blue", "green", "red")
 
@@ -101,13 +101,15 @@ async def test_a_drawn_look_is_answered_before_the_other_machine_has_answered() 
         picture[:] = PAINT["green"]
         regions = [make_region(0.3, 0.3, id=place) for place in range(ROWS)]
         crossing.seq += 1
-        await crossing.node.process(make_frame(crossing.seq, crossing.seq / 10, picture), regions, call(FAR))
+        frame = make_frame(crossing.seq, crossing.seq / 10, picture)
+        await crossing.node.process(frame, regions, call(FAR))
+        crossing.node.published(frame.header.id)
         outcomes += shown(regions).count(("green", "cached"))
     await turns()
     assert outcomes == 30 * ROWS
     assert crossing.plan("cached").audits == before
     crossing.far.gate.set()
-    await crossing.node.settled()
+    await settled()
     assert crossing.plan("cached").audits > before
 
 
@@ -151,7 +153,7 @@ async def test_audits_that_fail_cost_nothing_but_themselves(caplog: pytest.LogCa
     assert (after.audits, after.answers) == (before.audits, before.answers + 100)
     assert after.given_up > before.given_up
     lines = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
-    assert lines == ["exits are not audited: gpu does not answer"]
+    assert lines == ["a second network cannot audit: gpu does not answer"]
 
 
 async def test_a_frame_that_needs_the_oracle_fails_where_it_fails() -> None:
@@ -188,12 +190,33 @@ async def test_a_lender_that_fails_is_let_go_and_the_oracle_answers() -> None:
 
 
 async def test_with_many_answers_to_come_drawn_looks_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lent_looks, "MOST_RUNS", 0)
     crossing = await trusted(LentCrossing())
+    monkeypatch.setattr(background, "MAX_WAITING", 0)
     at_once = crossing.far.crossed[False]
     assert await crossing.passing(COLOURS, 100) == {"cached": 400}
     assert crossing.far.crossed[True] == 0
     assert crossing.far.crossed[False] > at_once
+
+
+async def test_an_answer_that_comes_once_the_stream_has_gone_is_compared_and_brings_nothing_back() -> None:
+    crossing = await trusted(LentCrossing("specialised"), "specialised")
+    assert crossing.special is not None
+    crossing.far.gate.clear()
+    before, samples = crossing.plan().audits, sum(map(len, crossing.maker.samples.values()))
+    for _ in range(40):
+        regions = [make_region(0.3, 0.3, id=place) for place in range(ROWS)]
+        picture = make_frame().image.copy()
+        picture[:] = PAINT["green"]
+        crossing.seq += 1
+        frame = make_frame(crossing.seq, crossing.seq / 10, picture)
+        await crossing.node.process(frame, regions, call(FAR))
+        crossing.node.published(frame.header.id)
+    crossing.node.forget("cam")
+    crossing.far.gate.set()
+    await settled()
+    assert crossing.plan().audits > before
+    assert crossing.special._streams == {}
+    assert sum(map(len, crossing.maker.samples.values())) == samples
 
 
 async def test_a_look_there_pays_for_learning_as_its_seconds_and_the_lender_s_looks_are_paid() -> None:
