@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from operators.wire.schema import Result, to_json
+from serving.common.files import to_disk
 from serving.common.untrusted import json_line
 from serving.errors import BadInput, SluiceError
 
@@ -40,9 +41,22 @@ class JsonLines:
         except OSError as error:
             raise SluiceError(f"cannot write {self._what} to {self._target}: {error.strerror}") from None
 
+    def settle(self) -> None:
+        """Have what is written outlast a crash of the machine; raises SluiceError where a disk takes it no longer."""
+        if not self._owned:
+            return
+        try:
+            to_disk(self._file.fileno(), Path(self._target).parent)
+        except OSError as error:
+            raise SluiceError(f"cannot write {self._what} to {self._target}: {error.strerror}") from None
+
     def close(self) -> None:
-        """Close the file; ``write`` has raised for whatever could not be written."""
-        if self._owned:
+        """Settle and close the file; ``append`` has raised for whatever could not be written."""
+        if not self._owned:
+            return
+        try:
+            self.settle()
+        finally:
             with suppress(OSError):
                 self._file.close()
 

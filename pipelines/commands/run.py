@@ -63,7 +63,7 @@ def command(
         if found.notice:
             say(found.notice, err=True)
         written = {"--out": out, "--events": events, "--annotate": annotate, "--report": report}
-        keep_apart(found.file, wanted.query.streams, written)
+        keep_apart(found.file, wanted, written, forward)
         sinks = None if forward is None else load_sinks(forward)
         recording = None if record is None else record(found.file, wanted)
     from pipelines.process.heap import few_arenas

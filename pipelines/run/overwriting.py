@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from operators.annotate.target import of_streams
 from operators.publish.jsonl import STDOUT
-from pipelines.query.query_file import StreamSpec
+from pipelines.query.dag import CompiledQuery
 from serving.errors import BadInput
 
+Written = Mapping[str, str | Path | None]
+"""Where to, by option."""
 
-def keep_apart(query: Path, streams: Sequence[StreamSpec], written: Mapping[str, str | Path | None]) -> None:
+
+def keep_apart(query: Path, wanted: CompiledQuery, written: Written, sinks: Path | None = None) -> None:
     """Raise ``BadInput`` where an option names a file or folder that is read, or that another option names."""
+    streams = wanted.query.streams
     known = {_place(each.uri.path): f"the source of stream {each.id}" for each in streams if each.uri.kind == "path"}
     known[_place(query)] = "the query"
+    if sinks is not None:
+        known[_place(sinks)] = "the file of sinks"
+    galleries = {_place(node.gallery): f"the gallery of node {node.name}" for node in wanted.dag.nodes if node.gallery}
     for option, target in written.items():
         if target is None or str(target) == STDOUT:
             continue
@@ -25,6 +32,9 @@ def keep_apart(query: Path, streams: Sequence[StreamSpec], written: Mapping[str,
                 continue
             if place in known:
                 raise BadInput(f"{option} {path}: would be written over {known[place]}: choose another place")
+            for folder in map(_place, (Path(path), *Path(path).resolve().parents)):
+                if folder in galleries:
+                    raise BadInput(f"{option} {path}: would be written into {galleries[folder]}: choose another place")
             known[place] = f"what {option} writes"
 
 

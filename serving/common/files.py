@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from serving.errors import BadInput
@@ -23,3 +25,19 @@ def write(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def to_disk(file: int, folder: Path) -> None:
+    """Have an open file, and its name in its folder, outlast a crash of the machine; a pipe or device is left alone.
+
+    Raises OSError where the disk does not take the file: some say only now that they are full.
+    """
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        return
+    os.fsync(file)
+    with suppress(OSError):  # not all file systems do this for folders
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

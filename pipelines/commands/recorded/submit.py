@@ -93,7 +93,7 @@ def command(
         topics = wanted.query.publish.topics.with_prefix(prefix)
         _submit(_jobs_at(broker, broker_timeout_s, topics), query, wanted, out, archive)
         return
-    keep_apart(query, wanted.query.streams, {"--out": out})
+    keep_apart(query, wanted, {"--out": out})
     from pipelines.process.heap import few_arenas
     from pipelines.run.jobs.local import LocalJob, run_job  # the engines, which a wrong query need not wait for
 

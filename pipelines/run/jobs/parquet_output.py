@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from operators.wire.schema import BoundingBox, Object, Result, to_json
 from pipelines.run.jobs.output import PastFrame, PastObject, Position, is_lead, make_folder, only_writer
+from serving.common.files import to_disk
 from serving.errors import BadInput, SluiceError
 
 ROWS: Final = 2000
@@ -154,7 +155,10 @@ class ParquetOutput:
         fresh = file.with_name(f"_{file.name}")
         try:
             pq.write_table(pa.Table.from_pylist([_row(each) for each in results], SCHEMA), fresh, compression="zstd")
-            os.replace(fresh, file)
+            with fresh.open("rb") as written:
+                to_disk(written.fileno(), self._place)
+                os.replace(fresh, file)
+                to_disk(written.fileno(), self._place)  # the name
         except OSError as error:
             raise SluiceError(f"cannot write results to {self._place}: {error.strerror or error}") from None
 

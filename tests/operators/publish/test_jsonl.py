@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,34 @@ def test_every_line_is_a_message_and_there_at_once(tmp_path: Path) -> None:
         lines = (tmp_path / "r.jsonl").read_bytes().splitlines()
         assert [from_json(line, Result) for line in lines] == written[:count]
     sink.close()
+
+
+def test_what_is_written_is_on_the_disk_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: dict[int, int] = {}
+
+    def fsync(file: int) -> None:
+        found = os.fstat(file)
+        synced[found.st_ino] = found.st_size
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    sink = JsonLines(str(tmp_path / "r.jsonl"))
+    sink.write(result(0))
+    assert not synced, "not for each line: that costs more than the analysis"
+    sink.close()
+    written = (tmp_path / "r.jsonl").stat()
+    assert synced[written.st_ino] == written.st_size > 0
+    assert tmp_path.stat().st_ino in synced, "and its name"
+
+
+def test_a_disk_that_is_full_only_in_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fsync(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    sink = JsonLines(str(tmp_path / "r.jsonl"), "events")
+    sink.write(result(0))
+    with pytest.raises(SluiceError, match=r"^cannot write events to \S*r\.jsonl: No space left on device$"):
+        sink.close()
 
 
 def test_an_old_file_is_replaced(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -151,6 +152,26 @@ async def test_a_part_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.
         "_lock",
         *(f"part-gate-{seq:012d}.parquet" for seq in (0, 10, 20)),
     ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_recording_that_has_ended_is_on_the_disk(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: dict[int, int] = {}
+
+    def fsync(file: int) -> None:
+        found = os.fstat(file)
+        synced[found.st_ino] = found.st_size
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    place = tmp_path / form
+    with closing(open_output(place, anew=False)) as output:
+        await output.write(result(0))
+        await output.settle("gate")
+        (written,) = place.glob("part-*") if place.is_dir() else [place]
+        assert synced[written.stat().st_ino] == written.stat().st_size > 0
+        assert written.parent.stat().st_ino in synced
 
 
 async def test_parts_that_are_none_or_missing_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
