@@ -33,7 +33,7 @@ A run changes nothing of the process that it is part of: neither environment, si
 nor the threads of other libraries. The `sluice` command does, for speed: it has a process of its own.
 """
 OURS = ("sluice", "operators", "serving")
-FIRST = ["run", "arun", "watch", "Query", "Result", "Object"]
+FIRST = ["run", "arun", "watch", "watch_events", "Query", "Result", "Object"]
 
 
 def page() -> str:

@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
-from operators.wire.schema import Result
+from operators.wire.schema import Result, from_json
 from pipelines.commands import options
 from pipelines.health.heartbeat import Heartbeat
-from pipelines.kafka.results import ResultsReader
+from pipelines.kafka.results import MessageReader
 from pipelines.process.numbers import Number
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
@@ -56,8 +57,14 @@ def command(
     with (
         stop_on_signals() as stop,
         closing(
-            ResultsReader(
-                settings, Result, prefix=prefix, from_beginning=from_beginning, within_s=patience_s, stop=stop
+            MessageReader(
+                settings,
+                "results",
+                partial(from_json, kind=Result),
+                prefix=prefix,
+                from_beginning=from_beginning,
+                within_s=patience_s,
+                stop=stop,
             )
         ) as reader,
     ):
@@ -69,7 +76,7 @@ def command(
 
 
 def _show(
-    reader: ResultsReader[Result], beat: Callable[[], None], streams: set[str], limit: int | None, as_json: bool
+    reader: MessageReader[Result], beat: Callable[[], None], streams: set[str], limit: int | None, as_json: bool
 ) -> None:
     shown = 0
     with _printer(reader, beat, as_json) as show:
@@ -85,7 +92,7 @@ def _show(
 
 @contextmanager
 def _printer(
-    reader: ResultsReader[Result], beat: Callable[[], None], as_json: bool
+    reader: MessageReader[Result], beat: Callable[[], None], as_json: bool
 ) -> Iterator[Callable[[Result, bytes], None]]:
     """Prints results, for programs or for people; what is held back comes at the end."""
 

@@ -1,4 +1,4 @@
-"""Reads the results topic by kafka-python, as ``sluice watch`` and consumers in Python do."""
+"""Reads the topics of results and events by kafka-python, as ``sluice watch`` and consumers in Python do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
@@ -18,7 +18,7 @@ from kafka.structs import OffsetAndMetadata
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import FrameId, Result, from_json
+from operators.wire.schema import FrameId
 from pipelines.kafka.rights import needs
 from pipelines.kafka.sync_clients import admin, consumer, demand
 from pipelines.kafka.topics import TopicsConfig
@@ -27,7 +27,7 @@ from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
 
-R = TypeVar("R", bound=Result)
+M = TypeVar("M")
 
 POLL_S = 0.2
 MOST_STREAMS = 10_000
@@ -62,13 +62,14 @@ class LatestResults:
         return True
 
 
-class ResultsReader(Generic[R]):
-    """Iterates over results until the time is over or ``stop`` is set; close it. Raises BadInput and Unavailable."""
+class MessageReader(Generic[M]):
+    """Iterates over messages of a topic until the time is over or ``stop`` is set; close it. Raises BadInput and Unavailable."""
 
     def __init__(
         self,
         settings: BrokerSettings,
-        kind: type[R],
+        topic: Literal["results", "events"],
+        decode: Callable[[bytes], M],
         *,
         prefix: str | None = None,
         from_beginning: bool = False,
@@ -76,10 +77,10 @@ class ResultsReader(Generic[R]):
         within_s: float = math.inf,
         stop: threading.Event | None = None,
     ) -> None:
-        """``group``: shares the partitions, and goes on behind what was done."""
-        self._kind, self._group, self._stop = kind, group, stop or threading.Event()
+        """``decode`` raises ``Malformed``; ``group``: shares the partitions, and goes on behind what was done."""
+        self._decode, self._group, self._stop = decode, group, stop or threading.Event()
         self._deadline = time.monotonic() + within_s
-        self._topic = TopicsConfig().with_prefix(prefix).name("results")
+        self._topic = TopicsConfig().with_prefix(prefix).name(topic)
         self._mishaps = Mishaps(log)
         self._done: dict[TopicPartition, OffsetAndMetadata] = {}
         self.after_poll: Callable[[], None] = lambda: None
@@ -97,8 +98,8 @@ class ResultsReader(Generic[R]):
         self._client.subscribe([self._topic])
         mend_polls(self._client)
 
-    def __iter__(self) -> Iterator[tuple[R, bytes]]:
-        """Yield each result, and as it came; one whose successor was asked for counts as done."""
+    def __iter__(self) -> Iterator[tuple[M, bytes]]:
+        """Yield each message, and as it came; one whose successor was asked for counts as done."""
         self._wait_for_topic()
         while not self._stop.is_set() and (remaining_s := self._deadline - time.monotonic()) > 0:
             batches = self._client.poll(timeout_ms=int(min(remaining_s, POLL_S) * 1000) + 1)
@@ -119,7 +120,7 @@ class ResultsReader(Generic[R]):
             self._done = {}
 
     def waiting(self) -> int:
-        """Results that the topic has and that were not read yet, as far as is known."""
+        """Messages that the topic has and that were not read yet, as far as is known."""
         ends = {place: self._client.highwater(place) for place in self._client.assignment()}
         return sum(max(0, end - self._client.position(place)) for place, end in ends.items() if end is not None)
 
@@ -128,16 +129,16 @@ class ResultsReader(Generic[R]):
         self._commit()
         self._client.close(timeout_ms=1000)
         if (skipped := self._mishaps.counts.total()) > 1:
-            log.warning("%d messages of topic %s were no results", skipped, self._topic)
+            log.warning("%d messages of topic %s were of another kind", skipped, self._topic)
 
-    def _read(self, record: Any) -> R | None:
+    def _read(self, record: Any) -> M | None:
         if unreadable(record.headers) is not None:
             return None  # it was logged
         try:
-            return from_json(record.value or b"", self._kind)
+            return self._decode(record.value or b"")
         except Malformed as error:
             self._mishaps.note(
-                f"topic {self._topic} has a message that is no result, skipped",
+                f"topic {self._topic} has a message of another kind, skipped",
                 f"partition {record.partition} offset {record.offset}: {error}",
             )
             return None

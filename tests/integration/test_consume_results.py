@@ -61,7 +61,7 @@ def at(text: str, broker: Broker, topic: str) -> str:
 
 
 def test_the_consumer_prints_what_was_found_once(kafka_broker: Broker, topic: str) -> None:
-    _, code = blocks("python")
+    _, code, _ = blocks("python")
     assert "for message in consumer:" in code
     ending = code.replace("for message in consumer:", "for _, message in zip(range(5), consumer):")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Applications in Python that consume results: ``sluice.watch``, and the example of one."""
+"""Applications in Python that consume results and events, and the example of one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import islice
 
 import pytest
 from msgspec.structs import replace
 
 import sluice
-from operators.wire.schema import Attribute, Model, Object, Result, from_json, to_json
+from operators.wire.schema import Attribute, BoundingBox, Model, Object, Result, from_json, to_json
 from tests.doc_pages import ROOT
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.test_consume_results import a_truck
@@ -61,16 +62,69 @@ def test_a_group_goes_on_behind_what_was_done(kafka_broker: Broker, topic: str, 
     assert next(watch()).seq == 3
 
 
+BOX = BoundingBox(x_min=0.25, y_min=0.25, x_max=0.5, y_max=0.75)
+
+
+def crossing(stream: str, seq: int) -> sluice.Event:
+    return sluice.Event(
+        type="cross",
+        stream=stream,
+        run="r1",
+        seq=seq,
+        track_id=7,
+        label="car",
+        confidence=0.9,
+        media_time_s=seq / 10,
+        first_media_time_s=0,
+        last_media_time_s=seq / 10,
+        bounding_box=BOX,
+        line="gate",
+        direction="left_to_right",
+    )
+
+
+def test_events_and_counts_come_typed_and_a_group_goes_on_behind_them(kafka_broker: Broker, topic_prefix: str) -> None:
+    topic = f"{topic_prefix}events.v1"
+    create_topic(kafka_broker.bootstrap, topic)
+    count = sluice.Counts(
+        stream="yard",
+        run="r1",
+        seq=5,
+        captured_at=datetime.now(UTC),
+        since_media_time_s=0,
+        media_time_s=0.5,
+        zones={"parking": {"car": 4}},
+    )
+    sent = [crossing("yard", 1), b"garbage", crossing("street", 2), b'{"type": "cross"}', count, crossing("yard", 6)]
+    values = [each if isinstance(each, bytes) else to_json(each) for each in sent]
+    send(kafka_broker.bootstrap, topic, [(b"yard", value) for value in values])
+
+    def watch() -> Iterator[sluice.Event | sluice.Counts]:
+        return sluice.watch_events(
+            kafka_broker.bootstrap, streams=["yard"], group=topic, from_beginning=True, prefix=topic_prefix
+        )
+
+    found = watch()
+    assert list(islice(found, 2)) == [sent[0], count]
+    assert next(found) == sent[-1]
+    found.close()  # type: ignore[attr-defined]
+    assert next(watch()) == sent[-1], "it was not done"
+
+
 def test_without_a_broker_it_says_where_it_was_sought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLUICE_BROKER", raising=False)
     with pytest.raises(sluice.BadInput, match="no broker given"):
         sluice.watch()
+    with pytest.raises(sluice.BadInput, match="no broker given"):
+        sluice.watch_events()
 
 
 @pytest.mark.parametrize(("given", "said"), [({"group": ""}, "group: is empty"), ({"prefix": "a b"}, "--prefix 'a b'")])
 def test_what_cannot_be_watched_is_said_when_it_is_asked_for(given: dict[str, str], said: str) -> None:
     with pytest.raises(sluice.BadInput, match=said):
         sluice.watch("kafka://127.0.0.1:1", **given)  # type: ignore[arg-type]
+    with pytest.raises(sluice.BadInput, match=said):
+        sluice.watch_events("kafka://127.0.0.1:1", **given)  # type: ignore[arg-type]
 
 
 @contextmanager

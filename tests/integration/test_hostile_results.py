@@ -83,7 +83,7 @@ def test_watch_passes_them_over_with_a_line_and_shows_the_others(topic: tuple[st
     assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == [0, 1, 2]
     assert json.loads(done.stdout.splitlines()[0])["cause"] == f"{ESCAPES}broken"
     assert all(line.isprintable() for line in done.stdout.splitlines() + done.stderr.splitlines())
-    assert "has a message that is no result, skipped: partition 0 offset 1: " in done.stderr
+    assert "has a message of another kind, skipped: partition 0 offset 1: " in done.stderr
     assert f"{len(odd_results(''))} messages of topic" in done.stderr
 
 

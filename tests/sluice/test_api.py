@@ -13,9 +13,9 @@ import pytest
 import sluice
 
 PUBLIC = [
-    *("Attribute", "BadInput", "Box", "Call", "Frame", "Model", "ModelError", "Notification", "Object", "Observer"),
-    *("Operator", "Query", "QueryError", "Recogniser", "Region", "Result", "Sink", "SluiceError", "SourceError"),
-    *("Unavailable", "__version__", "arun", "run", "watch"),
+    *("Attribute", "BadInput", "Box", "Call", "Counts", "Event", "Frame", "Model", "ModelError", "Notification"),
+    *("Object", "Observer", "Operator", "Query", "QueryError", "Recogniser", "Region", "Result", "Sink"),
+    *("SluiceError", "SourceError", "Unavailable", "__version__", "arun", "run", "watch", "watch_events"),
 ]
 """A name that goes breaks programs of others; one that comes is kept from then on."""
 
@@ -53,4 +53,4 @@ def test_importing_it_imports_nothing_but_the_standard_library() -> None:
 
 def test_a_consumer_application_imports_no_networks_no_decoders_and_no_pictures() -> None:
     heavy = {"torch", "cv2", "onnxruntime", "onnx", "av", "numpy"}
-    assert imported_by("import sluice; sluice.watch") & heavy == set()
+    assert imported_by("import sluice; sluice.watch, sluice.watch_events, sluice.Event") & heavy == set()
