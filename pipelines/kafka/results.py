@@ -63,7 +63,7 @@ class LatestResults:
 
 
 class MessageReader(Generic[M]):
-    """Iterates over messages of a topic until the time is over or ``stop`` is set; close it. Raises BadInput and Unavailable."""
+    """Iterates over messages until the time is over or ``stop`` is set; close it. Raises BadInput and Unavailable."""
 
     def __init__(
         self,
