@@ -31,8 +31,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.looks import ChainNetworks
-from operators.recognise.terms import ChainTerms
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result

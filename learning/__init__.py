@@ -2,6 +2,6 @@
 temperature and a threshold, a distribution's tails, and jobs in a child process. Exits, recognisers
 of a user's crops and audits are built on it.
 
-Read in this order: ``budget``, ``account``, ``retry_gap``, ``features``, ``softmax_regression``, ``ridge``,
+Read in this order: ``budget``, ``retry_gap``, ``features``, ``softmax_regression``, ``ridge``,
 ``calibration``, ``binomial``, ``child_job``.
 """

@@ -2,6 +2,6 @@
 are audited: variants of the oracle, and exits inside it.
 
 Read in this order: ``recogniser``, ``remote_reference``, ``own``, ``classifier``, ``identities``, ``enrolment``,
-``portraits``, ``gallery``, ``gallery_check``, ``objects``, ``whole_frame``, ``terms``, ``variants``, ``audits``,
-``exits``, ``looks``, ``chain``.
+``portraits``, ``gallery``, ``gallery_check``, ``objects``, ``whole_frame``, ``variants``, ``audits``, ``exits``,
+``looks``, ``chain``.
 """

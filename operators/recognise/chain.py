@@ -20,12 +20,11 @@ from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.comparing import AuditOutcome
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.second_looks import CropLooks
-from operators.recognise.audits.standing import specialization
+from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.node_exits import NodeExits
-from operators.recognise.looks import ChainNetworks, Looks, without
+from operators.recognise.looks import ChainNetworks, ChainTerms, Looks, Shortcut, without
 from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import ObjectAnswer
-from operators.recognise.terms import ChainTerms, Shortcut
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
@@ -116,7 +115,8 @@ class Chain:
         self._second.forget(stream)
         if (known := self._streams.here(stream)) is not None:
             self._end(known)
-            self._note_standing(known)
+            specialised = self._networks.specialised
+            known.told = None if specialised is None else specialised.told(known)
             known.gone = True
         self._streams.leave(stream)
         if self._exits is not None:
@@ -206,7 +206,8 @@ class Chain:
         """Do what is due once a frame's looks are made."""
         if self._exits is not None and self._exits.go_on(stream.name):
             self._changed(stream.name)
-        self._note_standing(stream)
+        if self._networks.specialised is not None:
+            self._networks.specialised.note(stream)
         self._announce(stream)
 
     def _end(self, stream: NodeStream) -> None:
@@ -239,31 +240,22 @@ class Chain:
                 self._kinds[key].of(stream.name).barred()
             self._changed(stream.name)
 
-    def _note_standing(self, stream: NodeStream) -> None:
-        if self._networks.specialised is not None:
-            stream.note(self._networks.specialised.standing(stream.name))
-
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
-        found = []
-        for key, shortcut in self._shortcuts.items():
-            audit = stream.audits.opened.get(key)
-            kind = self._kinds.get(key)
-            silent = None if kind is None else self._looks.why_silent(stream) or kind.why_silent(stream.name)
-            if audit is not None and self._is_told(shortcut, stream, audit, silent):
-                found.append(self._plan(shortcut, stream, audit, silent))
-        return found
+        opened = stream.audits.opened
+        plans = (self._plan(each, stream, opened[key]) for key, each in self._shortcuts.items() if key in opened)
+        return [plan for plan in plans if plan is not None]
 
-    def _is_told(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> bool:
-        """Whether there is something to tell of a shortcut."""
-        if shortcut.kind == "specialised":
-            return stream.standing is not None
-        return silent is not None or audit.state.has_begun
-
-    def _plan(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> NodePlan:
+    def _plan(self, shortcut: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan | None:
+        """How a stream stands with a shortcut; None where there is nothing to tell."""
         plan = node_plan(self._audited(shortcut), audit)
-        if shortcut.kind == "specialised" and stream.standing is not None and stream.tally is not None:
-            return msgspec.structs.replace(plan, specialization=specialization(stream.tally, stream.standing))
-        return msgspec.structs.replace(plan, reason=silent)
+        if isinstance(shortcut, SpecialisedExits):
+            found = stream.told if stream.gone else shortcut.told(stream)
+            return None if found is None else msgspec.structs.replace(plan, specialization=found)
+        silent = None
+        if isinstance(shortcut, SharedExits):
+            silent = self._looks.why_silent(stream) or shortcut.why_silent(stream.name)
+        has_begun = silent is not None or audit.state.has_begun
+        return msgspec.structs.replace(plan, reason=silent) if has_begun else None
 
     def _audited(self, shortcut: Shortcut) -> Audited:
         return Audited(self.node, shortcut.kind, self._recogniser.roles.oracle, shortcut.models)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from cache_adapt.audit.state import Rule
+from learning.budget import Budget, unlimited
 from operators.audits.streams import DECLINED
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
+from operators.observer import UNOBSERVED, Observer
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.audits.node_stream import NodeStream
@@ -28,6 +31,9 @@ from operators.recognise.variants import VariantShortcut
 from serving.errors import BackendDown
 
 UNPAID = "its audits may cost nothing"
+
+Shortcut = VariantShortcut | ExitKind
+"""May answer in the oracle's place: its audit has its ``key``, its answers have the provenance ``kind``."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,19 @@ class ChainNetworks:
     def kinds(self) -> Sequence[ExitKind]:
         found: list[ExitKind] = [] if self.specialised is None else [self.specialised]
         return found if self.shared is None else [*found, self.shared]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTerms:
+    """The terms of a chain."""
+
+    rule: Rule
+    """The audits' demands."""
+    budget: Budget = field(default_factory=unlimited)
+    """The process's, for learning and audits."""
+    changed: Callable[[str], None] = lambda stream: None
+    """Called with a stream on which the phase of an audit has changed."""
+    observer: Observer = UNOBSERVED
 
 
 class Looked(NamedTuple):

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class VariantShortcut:
-    """Answers for every region, where it is the planned network: a ``Shortcut``."""
+    """Answers for every region, where it is the planned network."""
 
     kind: ShortcutKind = "variant"
 

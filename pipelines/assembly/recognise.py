@@ -13,7 +13,7 @@ from operators.recognise.audits.crossings import Crossings
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.look_rule import LOOK_RULE, PAID_LOOK_RULE, PAID_SCENE_RULE, SCENE_RULE
 from operators.recognise.objects.objects import Objects
@@ -21,7 +21,6 @@ from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.remote_reference import RemoteReference
-from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector

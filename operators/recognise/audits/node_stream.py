@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from operators.audits.streams import StreamAudits
-from operators.recognise.audits.standing import Standing
 from operators.recognise.audits.trials import OpenTrials
+from operators.wire.schema import Specialization
 from specialization.tally import SpecializationTally
 
 
@@ -25,16 +25,10 @@ class NodeStream:
     trials: OpenTrials = field(default_factory=OpenTrials)
     gone: bool = False
     """Whether it has ended here, or began anew."""
-    standing: Standing | None = None
-    """The phase of specialization that was last noted."""
+    told: Specialization | None = None
+    """The figures of its own exits when it ended; None: there is nothing to tell, or it has not ended."""
 
     def count(self, **answers: int) -> None:
         """Count answers, or audits, by the columns of ``SpecializationTally.counted``."""
         if self.tally is not None:
             self.tally.counted(**answers)
-
-    def note(self, standing: Standing | None) -> None:
-        """Note the stream's present standing."""
-        self.standing = standing
-        if self.tally is not None and standing is not None:
-            self.tally.entered(standing.phase, standing.classes, standing.window)

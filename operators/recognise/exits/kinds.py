@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import msgspec
@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.standing import Standing
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.cut_oracle import CutOracle
+from operators.recognise.exits.figures import classes_of, specialization
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.terms import Shortcut
-from operators.wire.schema import ShortcutKind
+from operators.wire.schema import ShortcutKind, Specialization
 from serving.common.untrusted import decode
 
 if TYPE_CHECKING:
@@ -33,61 +32,8 @@ REMEMBERED_STREAMS = 1000
 """Streams of which a node keeps what exits of all streams cost and save there: those that were seen last."""
 
 
-class StreamExits(Protocol):
-    """Exits that may answer on one stream."""
-
-    account: ExitAccount
-    """Their costs and savings."""
-
-    @property
-    def in_use(self) -> ExitsInUse | None:
-        """The exits that answer, or prove themselves; None: the oracle alone answers."""
-        ...
-
-    @property
-    def wants_taps(self) -> bool:
-        """Whether looks are wanted that run on through the cut network."""
-        ...
-
-    def took(self, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
-        """Take looks that ran on; ``whole``: see ``HeardExits``."""
-        ...
-
-    def go_on(self) -> bool:
-        """Do what is due: ask for exits, tune, exchange; whether others are in use now."""
-        ...
-
-    def leave(self, why: str) -> None:
-        """Let them answer no more: they cost more than they save."""
-        ...
-
-    def barred(self) -> None:
-        """Their audit has switched them off."""
-        ...
-
-
-class ExitKind(Shortcut, Protocol):
-    """Exits that may answer on streams of a node."""
-
-    def of(self, stream: str) -> StreamExits:
-        """Those of a stream; a new one begins with none."""
-        ...
-
-    def why_silent(self, stream: str) -> str | None:
-        """Why they do not answer, in one sentence, where that is known."""
-        ...
-
-    def forget(self, stream: str) -> None:
-        """Forget a stream."""
-        ...
-
-    def close(self) -> None:
-        """Give up what is being tuned."""
-        ...
-
-
 class SpecialisedExits:
-    """Each stream has exits of its own, as WEG wants them: an ``ExitKind``."""
+    """Each stream has exits of its own, as WEG wants them."""
 
     kind: ShortcutKind = "specialised"
     key = "specialised"
@@ -121,6 +67,7 @@ class SpecialisedExits:
         self.of(stream).restore(decode(data, SpecialisedState))
 
     def why_silent(self, stream: str) -> str | None:
+        """Why they do not answer, in one sentence, where that is known."""
         known = self._streams.get(stream)
         if known is None:
             return None
@@ -133,11 +80,19 @@ class SpecialisedExits:
         known = self._streams.get(stream)
         return self._is_asked_for or (known is not None and known.weg.state.numbers > 0 and self._cut.is_open)
 
-    def standing(self, stream: str) -> Standing | None:
-        """How a stream stands; None where there is nothing to tell."""
-        if stream not in self._streams or not self.is_told(stream):
+    def note(self, stream: NodeStream) -> None:
+        """Note WEG's phase of a stream in its tally."""
+        weg, words = self.of(stream.name).weg.state, self.of(stream.name).words
+        if stream.tally is not None:
+            stream.tally.entered(weg.phase, classes_of(weg, words), len(weg.previous))
+
+    def told(self, stream: NodeStream) -> Specialization | None:
+        """The figures of a stream; None where there is nothing to tell."""
+        known = self._streams.get(stream.name)
+        if known is None or stream.tally is None or not self.is_told(stream.name):
             return None
-        return replace(self._streams[stream].standing(), reason=self.why_silent(stream))
+        reason = self.why_silent(stream.name)
+        return specialization(stream.tally, known.weg.state, known.words, known.account.seconds, reason)
 
     def forget(self, stream: str) -> None:
         if (known := self._streams.pop(stream, None)) is not None:
@@ -149,7 +104,7 @@ class SpecialisedExits:
 
 
 class SharedExits:
-    """All streams of a node share their exits: an ``ExitKind``. Their number tells them from those of other workers."""
+    """All streams of a node share their exits. Their number tells them from those of other workers."""
 
     kind: ShortcutKind = "cached"
     key = "cached"
@@ -171,10 +126,10 @@ class SharedExits:
         return self._streams[stream]
 
     def why_silent(self, stream: str) -> str | None:
-        mine, why = self.of(stream), self._cut.why_not
-        if why is None and mine.in_use is not None:
+        mine, why = self._streams.get(stream), self._cut.why_not
+        left = "they cost more than they save" if mine is not None and mine.left else None
+        if why is None and left is None and self.used is not None:
             return None
-        left = "they cost more than they save" if mine.left else None
         waits = "their network is not cut yet" if self._tuned is None else self._tuned.waits_for
         return f"exits are not used: {why or left or waits}"
 
@@ -216,7 +171,7 @@ class SharedExits:
 
 
 class SharedOnStream:
-    """Exits of all streams on one of them: ``StreamExits``."""
+    """Exits of all streams on one of them."""
 
     wants_taps = True
 
@@ -243,3 +198,6 @@ class SharedOnStream:
     def barred(self) -> None:
         self.account.left(gained=False)
         self._shared.doubt()
+
+
+ExitKind = SpecialisedExits | SharedExits

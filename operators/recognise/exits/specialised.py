@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Subject
-from operators.recognise.audits.standing import Standing
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import MOST_ARTEFACT_BYTES, SavedExits, SpecialisedState
@@ -58,7 +57,7 @@ def rules(words: int, accuracy: float, lent: bool = False) -> Adaptive:
 
 
 class SpecialisedStream:
-    """One stream: ``StreamExits``."""
+    """One stream."""
 
     def __init__(
         self,
@@ -106,14 +105,6 @@ class SpecialisedStream:
     def took(self, looks: ExitRows, whole: NDArray[np.bool_]) -> None:
         """Take looks that ran on; ``whole``: see ``HeardExits``."""
         self.tuned.heard(self._subject.stream, looks, whole)
-
-    def standing(self) -> Standing:
-        """The phase, the classes, and the figures by which they were chosen."""
-        state = self.weg.state
-        head = state.head
-        classes = tuple(self.words[each] for each in head.target.classes) if head else ()
-        template, reason = (expected.TEMPLATE, None) if head else (None, self.reason)
-        return Standing(state.phase, state.epoch, template, classes, len(state.previous), self.account.seconds, reason)
 
     def answered(self, word: str, by_exit: bool, shadow: bool, number: int | None) -> None:
         """Take the answer for an object; ``number``: of the exits that were asked, None: the oracle alone was.

@@ -6,11 +6,12 @@ import msgspec
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
-from learning.account import Seconds
 from operators.audits.audit_report import Audited, node_plan
-from operators.recognise.audits.standing import Standing, specialization
+from operators.recognise.exits.account import Seconds
+from operators.recognise.exits.figures import specialization
 from operators.wire.schema import NodePlan, StreamPlan
 from specialization.tally import SpecializationTally
+from specialization.weg.state import Head, HeadTarget, WegState
 from tests.operators.publish.messages import AT
 
 
@@ -35,9 +36,9 @@ def tally() -> SpecializationTally:
 def node() -> NodePlan:
     """What is published of it; a look that leaves at an exit costs a tenth of a whole one."""
     seconds = Seconds(oracle=8.5, avoided=10.5, shortcuts=1.6)
-    standing = Standing("specialised", 2, "compact", ("bus", "car", "van"), seconds=seconds)
+    weg = WegState(epoch=2, head=Head(2, HeadTarget("compact", (0, 1, 2), 0.9, 0.1), 0.6))
     found = node_plan(Audited("kind", "specialised", "big", ["compact"]), Audit(Rule(0.97)))
-    return msgspec.structs.replace(found, specialization=specialization(tally(), standing))
+    return msgspec.structs.replace(found, specialization=specialization(tally(), weg, ("bus", "car", "van"), seconds))
 
 
 def plan() -> StreamPlan:

@@ -15,9 +15,8 @@ from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.adaptation import Disagreement

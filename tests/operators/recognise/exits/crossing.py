@@ -24,9 +24,8 @@ from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream, rules
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.testing.engine import COLOURS
 from operators.wire.result import UNKNOWN

@@ -20,11 +20,10 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.exits.held_looks import HeldWindows
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.lent_cuts import Lender, LentCuts
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.late_looks import LateLooks
 from operators.recognise.objects.objects import Objects
 from operators.recognise.remote_reference import RemoteReference
-from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, card_of, scores
 from serving.errors import SluiceError

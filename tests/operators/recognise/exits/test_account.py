@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from operators.recognise.exits.account import FIRST_GAP, PATIENCE, ExitAccount
+from operators.recognise.exits.account import FIRST_GAP, PATIENCE, ExitAccount, Seconds
 
 WHOLE_S, CUT_S, SAVED_S = 0.01, 0.0103, 0.004
 """A look of the whole network, one that runs through the cut one to its end, and one of which all leave early."""
@@ -86,3 +86,19 @@ def test_it_survives_a_restart() -> None:
     looked(account, 3, 2, CUT_S)
     account.left(gained=False)
     assert msgspec.json.decode(msgspec.json.encode(account), type=ExitAccount) == account
+
+
+def test_a_new_account_is_empty() -> None:
+    assert (Seconds().saved, Seconds().alone) == (0.0, 0.0)
+
+
+def test_answers_are_set_against_the_oracle_alone() -> None:
+    account = Seconds()
+    account.answered(by_oracle=10, by_shortcuts=30, oracle_s=0.01, shortcuts_s=0.06)
+    assert account.alone == pytest.approx(0.4)
+    assert account.saved == pytest.approx(0.3 - 0.06)
+
+
+def test_seconds_survive_a_restart() -> None:
+    account = Seconds(oracle=1.5, avoided=2.5, shortcuts=0.25)
+    assert msgspec.json.decode(msgspec.json.encode(account), type=Seconds) == account

@@ -189,3 +189,14 @@ async def test_with_several_streams_there_is_one_network_and_one_budget() -> Non
             await crossing.passing(COLOURS, 1, stream)
     assert (crossing.found_cuts, crossing.engine.loaded) == (1, [CUT])
     assert set(crossing.budget.spent) == {"opening", "samples", "training"}
+
+
+async def test_to_report_on_streams_that_have_gone_brings_none_of_them_back() -> None:
+    crossing = Crossing(["specialised", "cached"])
+    for stream in ("a", "b"):
+        await crossing.passing(COLOURS, 2, stream)
+        crossing.node.forget(stream)
+    assert crossing.shared is not None
+    crossing.shared._streams.clear()
+    assert set(crossing.node.plans(gone=True)) == {"a", "b"}
+    assert list(crossing.shared._streams) == []

@@ -16,10 +16,9 @@ from operators.base import Call
 from operators.frames.frame import Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.late_looks import MOST_ASKED, REST_S, LateLooks
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores
 from serving.errors import Unavailable

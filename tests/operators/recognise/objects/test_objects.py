@@ -14,11 +14,10 @@ from operators.frames.frame import Region
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import ObjectAnswer
-from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS
 from serving.errors import SluiceError

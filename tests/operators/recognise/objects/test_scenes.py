@@ -15,9 +15,8 @@ from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import WHOLE, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.looks import ChainNetworks
+from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.scenes import Scenes
-from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import VariantShortcut
 from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from operators.testing import FakeEngine, call, card_of, make_frame, so_far

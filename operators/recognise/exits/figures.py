@@ -1,44 +1,28 @@
-"""How a stream stands with exits of its own, and the figures of that as they are published."""
+"""The figures of a stream's own exits as they are published."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import msgspec
 
-from learning.account import Seconds
+from operators.recognise.exits.account import Seconds
 from operators.wire import schema
 from specialization.tally import SpecializationTally
-from specialization.weg.state import PhaseName
+from specialization.weg.state import WegState
 
 DIGITS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The phase of WEG on one stream."""
-
-    phase: PhaseName
-    epoch: int
-    template: str | None = None
-    """The network whose exits answer."""
-    classes: tuple[str, ...] = ()
-    window: int = 0
-    """Number of answers by which the classes were chosen."""
-    seconds: Seconds = field(default_factory=Seconds)
-    """Its costs and savings."""
-    reason: str | None = None
-    """Why nothing of the stream's own answers, in one sentence, where that is known."""
-
-
-def specialization(tally: SpecializationTally, standing: Standing) -> schema.Specialization:
-    """Combine the figures so far with the stream's present standing."""
-    seconds = standing.seconds
+def specialization(
+    tally: SpecializationTally, weg: WegState, words: Sequence[str], seconds: Seconds, reason: str | None = None
+) -> schema.Specialization:
+    """Combine the figures so far with how the stream stands; ``reason``: why nothing of its own answers, if so."""
     return schema.Specialization(
-        phase=standing.phase,
-        epoch=standing.epoch,
-        template=standing.template,
-        classes=list(standing.classes),
+        phase=weg.phase,
+        epoch=weg.epoch,
+        template=weg.head.target.template if weg.head else None,
+        classes=classes_of(weg, words),
         special_rate=round(tally.special_rate, DIGITS),
         cascade_rate=_rounded(tally.cascade_rate),
         transitions=tally.transitions,
@@ -53,9 +37,14 @@ def specialization(tally: SpecializationTally, standing: Standing) -> schema.Spe
             spent=0.0,  # what learning costs is the whole process's, within one budget
             saved=round(seconds.saved, DIGITS),
         ),
-        reason=standing.reason,
+        reason=reason,
         **msgspec.structs.asdict(tally.total),
     )
+
+
+def classes_of(weg: WegState, words: Sequence[str]) -> list[str]:
+    """The words that the head in use knows."""
+    return [words[each] for each in weg.head.target.classes] if weg.head else []
 
 
 def _speedup(seconds: Seconds) -> float | None:
