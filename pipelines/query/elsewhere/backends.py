@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pipelines.query.budgets import BackendBudget
 from pipelines.query.secret_places import Placeholder, read_secret
 from serving.common.explain import Strict, beside_the_file, listed
+from serving.errors import BadInput
 from serving.remote.endpoint.terms import ENDPOINT
 from serving.variants.variant import ANYWHERE
 
@@ -101,5 +102,7 @@ def addresses(specs: Mapping[str, BackendSpec]) -> dict[str, BackendAddress]:
     for name, spec in specs.items():
         tls = None if spec.tls is None else TlsFiles(spec.tls.ca, spec.tls.cert, spec.tls.key)
         token = None if spec.token is None else read_secret(spec.token, Path(), f"backends.{name}.token")
+        if token is not None and not token.isascii():
+            raise BadInput(f"backends.{name}.token: a token must be of ASCII letters, to travel in gRPC")
         found[name] = BackendAddress(name, spec.url, tls, token, spec.timeout_ms / 1000, spec.in_flight)
     return found

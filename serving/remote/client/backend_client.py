@@ -19,7 +19,7 @@ from serving.errors import BackendDown, ModelError, TooLate
 from serving.loading.rectangles import Rectangles
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.call_times import CallTimes
-from serving.remote.client.calls import AnotherNetwork, CallRoom, Calls, RefusedCall
+from serving.remote.client.calls import AnotherNetwork, CallRoom, Calls, RefusedCall, is_final
 from serving.remote.client.inference_call import InferenceCall
 from serving.remote.client.pick import PlacedRates
 from serving.remote.client.remote_model import RemoteModel, of_others, of_ours, read_tensors
@@ -121,10 +121,13 @@ class BackendClient:
 
     async def _open(self, served: str) -> None:
         async def described(server: ServerChannel, left_s: float) -> RemoteModel:
-            server.refused.add(served)
-            model = await self._descriptions.of(served, server, left_s)
             server.refused.discard(served)
-            return model
+            try:
+                return await self._descriptions.of(served, server, left_s)
+            except Exception as error:
+                if is_final(error):
+                    server.refused.add(served)
+                raise
 
         model = await self._calls.make(served, described, max(OPENING_S, self.address.timeout_s))
         await self._call(model, _blank(model.card, 1), BACKGROUND, OPENING_S)

@@ -14,14 +14,11 @@ import grpc.aio
 
 from serving.common.clock import Clock, sleep
 from serving.common.retrying import Backoff
-from serving.common.untrusted import printable
 from serving.errors import BackendDown, Malformed, TooLate
 from serving.remote.client.address import BackendAddress
-from serving.remote.client.server_channel import GARBLED, ServerChannel, ServerLost
+from serving.remote.client.server_channel import GARBLED, ServerChannel, ServerLost, said_by
 from serving.remote.client.servers import Servers
 from serving.scheduling.requests import Urgency
-
-LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +38,7 @@ class CallFailure:
 
 
 LOST = CallFailure("it has stopped to answer")
+LATE = CallFailure("it has not answered in time", again=False, late=True)
 
 _SERVER = {
     grpc.StatusCode.UNAVAILABLE,
@@ -51,7 +49,7 @@ _SERVER = {
 }
 
 
-def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
+def failure(code: grpc.StatusCode, said: str) -> CallFailure:
     """The meaning of a status; a server that refuses what was asked is well, and would refuse it again.
 
     >>> failure(grpc.StatusCode.UNAVAILABLE, "connection refused").again
@@ -59,9 +57,8 @@ def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
     >>> failure(grpc.StatusCode.INVALID_ARGUMENT, "no such shape")
     CallFailure(said='no such shape', server=False, again=False, late=False, anew=True, garbled=False)
     """
-    said = printable(" ".join((details or code.name).split()), LONGEST)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return CallFailure("it has not answered in time", again=False, late=True)
+        return LATE
     if code in _SERVER:
         return CallFailure(said, garbled=code in GARBLED)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
@@ -69,6 +66,13 @@ def failure(code: grpc.StatusCode, details: str | None) -> CallFailure:
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         return CallFailure(f"it does not let this process in ({said}): check its token and tls", False, again=False)
     return CallFailure(said, server=False, again=False, anew=True)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether a server that has answered so would answer so again, as long as it is the same one."""
+    if isinstance(error, grpc.aio.AioRpcError):
+        return failure(error.code(), said_by(error)).anew
+    return not isinstance(error, ServerLost)
 
 
 ATTEMPTS = 3
@@ -123,11 +127,14 @@ class Calls:
         """One attempt at one server, whose breaker hears how it ended."""
         try:
             with server.busy():
-                answer = await attempt(server, left_s)
+                async with asyncio.timeout(left_s):  # all of it: a network may be looked up before it is asked
+                    answer = await attempt(server, left_s)
             server.breaker.succeeded()
             return (answer,)
         except grpc.aio.AioRpcError as error:
-            found = failure(error.code(), error.details())
+            found = failure(error.code(), said_by(error))
+        except TimeoutError:
+            found = LATE
         except ServerLost:
             found = LOST
         except Malformed as error:

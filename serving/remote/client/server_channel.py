@@ -13,7 +13,8 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from serving.errors import Malformed
+from serving.common.untrusted import printable
+from serving.errors import BadInput, Malformed
 from serving.remote.breaker import Breaker
 from serving.remote.client.address import BackendAddress
 from serving.remote.client.pick import PlacedRates
@@ -58,6 +59,8 @@ CONNECTING = (
 )
 """One connection to the address itself, made anew soon after it was lost. It is lost where a ping has no answer within
 ten seconds, which is sent where nothing came for as long: its wire may have been cut without a word."""
+LONGEST = 300
+"""Characters of a server's words that are shown."""
 Question = TypeVar("Question", bound=Message)
 Reply = TypeVar("Reply", bound=Message)
 
@@ -99,7 +102,6 @@ class ServerChannel:
         self._channel = self._connect()
         self._closing: set[asyncio.Task[None]] = set()
         self._calls: set[grpc.aio.Call] = set()
-        self._given_up: set[grpc.aio.Call] = set()
         self._in_flight = self._missed = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._refused_by: str | None = None
@@ -140,20 +142,26 @@ class ServerChannel:
         try:
             answer: Reply | None = await call
         except asyncio.CancelledError:
-            if call in self._given_up:
-                raise ServerLost from None
-            raise
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise ServerLost from None  # the call was cancelled, not who waits for it
         finally:
             self._calls.discard(call)
-            self._given_up.discard(call)
         if answer is None:
             raise Malformed(f"it is no {rpc.reply.__name__}")
         return answer
 
     def connect_anew(self) -> None:
         """Replace the connection; calls that are under way on the old one may end."""
+        if not self._tasks:  # it is closed
+            return
+        try:
+            old, self._channel = self._channel, self._connect()
+        except BadInput as error:  # certificates may be exchanged at this moment: the next failure tries again
+            log.warning("%s cannot be connected anew: %s", self.target, error)
+            return
         log.info("%s is connected anew", self.target)
-        old, self._channel = self._channel, self._connect()
         probing, watching = self._tasks
         watching.cancel()
         self._tasks = [probing, asyncio.create_task(self._watch())]
@@ -163,7 +171,7 @@ class ServerChannel:
 
     async def close(self) -> None:
         """End it, with the calls that are under way."""
-        ending = [*self._tasks, *self._closing]
+        ending, self._tasks = [*self._tasks, *self._closing], []
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
@@ -172,22 +180,26 @@ class ServerChannel:
         await self._channel.close()
 
     async def _probe(self) -> None:
-        while True:
-            ready = await self._is_ready()
-            if ready != self.ready:
-                log.info("%s is %sready", self.target, "" if ready else "not ")
-                self.breaker.returned()
-            if ready and self._placed.epoch:
-                await self._look_at_networks()
-            self.ready = ready
+        try:
+            while True:
+                ready = await self._is_ready()
+                if ready != self.ready:
+                    log.info("%s is %sready", self.target, "" if ready else "not ")
+                    self.breaker.returned()
+                if ready and self._placed.epoch:
+                    await self._look_at_networks()
+                self.ready = ready
+                self.answered.set()
+                await asyncio.sleep(PROBE_EVERY_S)
+        finally:  # nobody asks a server that is not looked at any more, or waits for it
+            self.ready = False
             self.answered.set()
-            await asyncio.sleep(PROBE_EVERY_S)
 
     async def _is_ready(self) -> bool:
         try:
             said = await self.ask(SERVER_READY, pb.ServerReadyRequest(), PROBE_WITHIN_S)
         except grpc.aio.AioRpcError as error:
-            self._refused_by = f"{error.code().name}: {error.details()}"
+            self._refused_by = f"{error.code().name}: {said_by(error)}"
             if error.code() in GARBLED:
                 self.connect_anew()
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
@@ -218,15 +230,15 @@ class ServerChannel:
 
     def _give_up(self) -> None:
         """Let the calls that wait fail: who asked may ask elsewhere."""
-        for call in self._calls - self._given_up:
-            self._given_up.add(call)
+        for call in self._calls:
             call.cancel()
 
     async def _watch(self) -> None:
         """Verify its networks anew once the connection has ended: another server may answer the next one."""
+        ready, state = grpc.ChannelConnectivity.READY, None
         while True:
-            state = self._channel.get_state(try_to_connect=True)
-            if state is not grpc.ChannelConnectivity.READY:
+            before, state = state, self._channel.get_state(try_to_connect=True)
+            if state is not ready or before is ready:  # there may be a new one before this task has its turn
                 self.verified.clear()
                 self.refused.clear()
                 self.process, self.loaded = "", frozenset()
@@ -239,10 +251,15 @@ class ServerChannel:
         try:
             await self.ask(REGION_REGISTER, question, PROBE_WITHIN_S)
         except (grpc.aio.AioRpcError, ServerLost, Malformed) as error:
-            why = error.details() if isinstance(error, grpc.aio.AioRpcError) else str(error) or "it does not answer"
+            why = said_by(error) if isinstance(error, grpc.aio.AioRpcError) else str(error) or "it does not answer"
             log.info("%s takes no shared memory, so pictures travel in messages: %s", self.target, why)
             return False
         return True
+
+
+def said_by(error: grpc.aio.AioRpcError) -> str:
+    """The words of a server that has ended a call, in a line fit for a result."""
+    return printable(" ".join((error.details() or error.code().name).split()), LONGEST)
 
 
 def _open(target: str, authority: str, address: BackendAddress, limits: WireLimits) -> grpc.aio.Channel:

@@ -17,7 +17,7 @@ from serving.common.wire_use import called
 from serving.errors import Malformed, ModelError, Unavailable
 from serving.remote.breaker import Breaker, BreakerRule
 from serving.remote.endpoint.call_cost import CallCost, CallRate, expected
-from serving.remote.endpoint.question import body, manners
+from serving.remote.endpoint.question import Manner, body, manners
 from serving.remote.endpoint.reply import LARGEST_BYTES, Reply, read_names, read_reply
 from serving.remote.endpoint.terms import VisionEndpoint
 from serving.remote.http_client import HttpAnswer, HttpClient, HttpTerms, NotReached
@@ -145,8 +145,8 @@ class EndpointCaller:
             self.check(background)
             manner = self._manners[0]
             request = body(self._endpoint.model, self._endpoint.question, picture, manner)
-            answer, reply = await self._paid(request)
-            if not self._may_be_told_else(answer):
+            answer, reply = await self._paid(request, manner)
+            if not self._may_be_told_else(answer, manner):
                 break
             if manner == self._manners[0]:  # else a call beside this one has found out
                 del self._manners[0]
@@ -155,14 +155,14 @@ class EndpointCaller:
             raise CallGivenUp(_said(answer))
         return answer, reply
 
-    async def _paid(self, request: bytes) -> tuple[HttpAnswer, Reply | None]:
+    async def _paid(self, request: bytes, manner: Manner) -> tuple[HttpAnswer, Reply | None]:
         """Make one request, and pay for it, also where it was sent and has no answer: it may have been charged."""
         name, estimate = self._endpoint.name, self._cost.estimate(len(request))
         if not self._budget.reserve(name, estimate):
             raise NotPaid(self._budget.refusal(self._endpoint.model, estimate))
         paid = estimate
         try:
-            answer, reply = await self._heard(request)
+            answer, reply = await self._heard(request, manner)
             paid = 0.0 if reply is None else self._counted(reply, len(request) + len(answer.body))
             return answer, reply
         except (NotPaid, NotReached):
@@ -172,7 +172,7 @@ class EndpointCaller:
             self._budget.pay(name, self._endpoint.model, estimate, paid)
             self.spending.cost += paid
 
-    async def _heard(self, request: bytes) -> tuple[HttpAnswer, Reply | None]:
+    async def _heard(self, request: bytes, manner: Manner) -> tuple[HttpAnswer, Reply | None]:
         """Make one request, and have the breaker hear how it went."""
         if not self._breaker.allows(self._clock.monotonic_s()):
             raise NotPaid("it is left alone until a call has ended")
@@ -185,7 +185,7 @@ class EndpointCaller:
             reply = read_reply(answer.body) if answer.meaning == "answered" else None
             if reply is not None:
                 end = self._breaker.succeeded
-            elif answer.meaning != "busy" and not self._may_be_told_else(answer):
+            elif answer.meaning != "busy" and not self._may_be_told_else(answer, manner):
                 end = self._failed
             return answer, reply
         except Malformed as error:
@@ -200,9 +200,9 @@ class EndpointCaller:
     def _failed(self) -> None:
         self._breaker.failed(self._clock.monotonic_s(), self._rng)
 
-    def _may_be_told_else(self, answer: HttpAnswer) -> bool:
-        """Whether a request that was refused may be made in another form."""
-        return answer.meaning == "wrong" and len(self._manners) > 1
+    def _may_be_told_else(self, answer: HttpAnswer, manner: Manner) -> bool:
+        """Whether a request that was refused may be made in another form, also where a call beside it has found it."""
+        return answer.meaning == "wrong" and manner != self._manners[-1]
 
     def _counted(self, reply: Reply, wire_bytes: int) -> float:
         """Count the tokens of an answer; returns the cost of its call."""

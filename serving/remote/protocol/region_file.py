@@ -71,7 +71,9 @@ class RegionFile:
             raise self._short(offset, data.nbytes)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """Whatever is asked of it afterwards is refused: its descriptor may be another file's by then."""
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
 
     def _short(self, offset: int, size: int) -> Malformed:
         return Malformed(f"region {self.name}: {self.size} bytes, where {size} from {offset} on are used")

@@ -124,3 +124,10 @@ def test_addresses_have_their_secrets(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.delenv("GPU_TOKEN")
     with pytest.raises(BadInput, match=r"backends\.gpu\.token: the environment variable GPU_TOKEN is not set"):
         addresses(query.backends)
+
+
+def test_a_token_that_no_header_takes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPU_TOKEN", "gehäim-und-lang-genug")
+    query = load_query(path(tmp_path, "vehicle-type on gpu", "{gpu: {url: 'grpc://g:1', token: '${GPU_TOKEN}'}}"))
+    with pytest.raises(BadInput, match=r"backends\.gpu\.token: a token must be of ASCII letters"):
+        addresses(query.backends)

@@ -392,3 +392,18 @@ async def test_bytes_may_be_what_is_bounded(server: Vision) -> None:
         with pytest.raises(Unavailable, match="7\\.812 KiB a day of endpoint tiny-vl is spent"):
             await found.infer(pictures(5), NOW)
         assert 0 < found.spending.cost <= 8000
+
+
+async def test_looks_at_once_find_the_form_that_a_server_takes_together(server: Vision) -> None:
+    both = threading.Barrier(2)
+
+    def answer(asked: Asked) -> Said:
+        if "logprobs" not in asked.body:
+            return Said("van")
+        both.wait(30)
+        return Said(status=400, body=b"logprobs are not known")
+
+    server.answer = answer
+    async with model(server, question=Question("Which?", LABELS, "text")) as found:
+        assert words(found, await found.infer(pictures(2), NOW)) == ["van", "van"]
+        assert (found.spending.calls, found.spending.failed) == (4, 0)

@@ -129,3 +129,15 @@ def test_a_machine_without_shared_memory_says_so(monkeypatch: pytest.MonkeyPatch
     assert sweep() == 0
     with pytest.raises(Unavailable, match="No such file"):
         create(8)
+
+
+def test_a_region_that_was_closed_touches_no_file_that_has_its_descriptor_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    owned = create(64)
+    descriptor = owned._descriptor
+    with monkeypatch.context() as patched:
+        patched.setattr(region_file.os, "close", lambda _: None)  # another thread has opened a file meanwhile
+        owned.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        owned.write(0, np.ones(64, np.uint8))
+    assert os.pread(descriptor, 64, 0) == bytes(64)
+    os.close(descriptor)
