@@ -17,9 +17,9 @@ from benchmarks.caches_locality_parts.streams import PHASES, WINDOWS, Pool, Stre
 from benchmarks.exit_parts.recorded import RecordedEngine, picture
 from benchmarks.harness import Row
 from benchmarks.weg_parts.cifar_models import LARGE
-from cache_adapt.adaptation.exits_kind import ExitsKind
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainer import Trainer
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
 from cache_adapt.audit.state import Rule
@@ -71,7 +71,7 @@ class Maker:
     """Makes exits in the time of the stream, at once: an ``Elsewhere``."""
 
     def __init__(self) -> None:
-        self._adaptation = Adaptation(ExitsKind(), unlimited())
+        self._adaptation = Adaptation(Trainer(), unlimited())
         self.now_s = 0.0
         self.made = 0
         """Versions so far."""

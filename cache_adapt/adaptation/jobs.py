@@ -9,9 +9,9 @@ from functools import partial
 
 from numpy.random import default_rng
 
-from cache_adapt.adaptation.exits_kind import ExitsKind
 from cache_adapt.adaptation.target_state import Artefact, DueTraining, TargetState
 from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainer import Trainer
 from cache_adapt.adaptation.triggers import History, Reason, why_train
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.versions import digest, next_version, why_not_published
@@ -43,9 +43,9 @@ GROWTH = 2.0
 class Adaptation:
     """Everything that is known of samples and targets; it can be collected anew from the topics within a window."""
 
-    def __init__(self, kind: ExitsKind, budget: Budget, window_bytes: int = WINDOWS_BYTES) -> None:
+    def __init__(self, trainer: Trainer, budget: Budget, window_bytes: int = WINDOWS_BYTES) -> None:
         """``budget``: of trainings; ``window_bytes``: for all samples."""
-        self._kind, self._budget = kind, budget
+        self._trainer, self._budget = trainer, budget
         self._windows = SampleWindows(window_bytes)
         self._states: OrderedDict[Target, TargetState] = OrderedDict()
         self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
@@ -58,15 +58,13 @@ class Adaptation:
 
     def why_foreign(self, subject: Subject) -> str | None:
         """Why nothing is trained on samples of this network; None where something is."""
-        return self._kind.why_foreign(subject)
+        return self._trainer.why_foreign(subject)
 
     def wanted(self, target: Target, now_s: float) -> str | None:
         """Note that a worker wants something; returns why it cannot be had, None where it can."""
         state = self._states.get(target)
         if state is None:
-            why_not = self._kind.why_not(target)
-            if target.kind != self._kind.kind:
-                why_not = f"{self._kind.kind} are trained here, no {target.kind!r}"
+            why_not = self._trainer.why_not(target)
             if why_not is not None:
                 return why_not
             state = self._begin(target, now_s)
@@ -81,7 +79,7 @@ class Adaptation:
             return
         self._versions.put(key, update)
         for target, state in self._states.items():
-            if state.key == key and version > state.version:
+            if target.key == key and version > state.version:
                 self._take(target, state, update, now_s)
 
     def newest(self, key: str) -> Update | None:
@@ -105,10 +103,10 @@ class Adaptation:
     async def train(self, due: DueTraining, now_s: Callable[[], float]) -> Artefact | None:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it.
 
-        What a kind raises is logged, and costs that training alone.
+        Whatever the trainer raises is logged, and costs that training alone.
         """
         state, took, artefact = self._states[due.target], ThreadTime(), None
-        samples = self._window(due.target, state).seen
+        samples = self._window(due.target).seen
         reserved_s = self._expected_s if self._budget.reserve(self._expected_s) else 0.0
 
         early = False
@@ -119,7 +117,7 @@ class Adaptation:
             if state.history.tried_at_s is None:  # said once: one object may be all that a camera shows for days
                 log.info("%s: %s", _where(due.target.subject), error)
         except Exception:
-            log.exception("%s: a training of %s failed", _where(due.target.subject), due.target.kind)
+            log.exception("%s: a training of exits failed", _where(due.target.subject))
         finally:
             self._expected_s = GROWTH * took.seconds
             self._budget.pay("training", reserved_s, took.seconds)
@@ -172,8 +170,8 @@ class Adaptation:
 
     def _begin(self, target: Target, now_s: float) -> TargetState:
         """The state of a target that is new, or was forgotten; it goes on from a version that is there."""
-        state = TargetState(target.key, self._kind.dims(target), now_s)
-        found = self._versions.get(state.key)
+        state = TargetState(now_s)
+        found = self._versions.get(target.key)
         if found is not None:
             self._take(target, state, found, now_s)
         self._states[target] = state
@@ -182,25 +180,25 @@ class Adaptation:
         return state
 
     def _why(self, target: Target, state: TargetState, now_s: float) -> Reason | None:
-        window = self._window(target, state)
-        if len(window) < self._kind.least_samples or now_s - state.wanted_at_s > WANTED_S:
+        window = self._window(target)
+        if len(window) < self._trainer.least_samples or now_s - state.wanted_at_s > WANTED_S:
             return None
         return why_train(state.history, now_s, window.seen)
 
-    def _window(self, target: Target, state: TargetState) -> SampleWindow:
+    def _window(self, target: Target) -> SampleWindow:
         """The samples that the target can be trained on: others may come, of older workers or of anybody."""
-        return self._windows.of(target.subject, state.dims)
+        return self._windows.of(target.subject, target.spec.layout.dims)
 
     async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime) -> Artefact | None:
         target, state = due.target, self._states[due.target]
-        kind, version = self._kind, next_version(state.version, now_s)
-        samples = self._window(target, state).copy()
+        version = next_version(state.version, now_s)
+        samples = self._window(target).copy()
         rows, held = await in_thread(took.of(partial(samples.split, now_s, TRAINED_ROWS, default_rng(version))))
-        where = f"{_where(target.subject)}, {target.kind} ({due.reason})"
+        where = f"{_where(target.subject)}, exits ({due.reason})"
         try:
-            made = await kind.train(target, rows, took)
-            in_use = self._versions.get(state.key) if state.in_use else None
-            compare = partial(_why_not_better, kind, target, (made.data, in_use.data if in_use else b""), held)
+            made = await self._trainer.train(target, rows, took)
+            in_use = self._versions.get(target.key) if state.in_use else None
+            compare = partial(_why_not_better, self._trainer, target, (made, in_use.data if in_use else b""), held)
             why_not = await in_thread(took.of(compare))
         except TooEarly:
             raise
@@ -209,15 +207,16 @@ class Adaptation:
         if why_not is not None:
             log.info("%s: nothing new from %d recent samples: %s", where, len(rows), why_not)
             return None
-        log.info("%s: version %d from %d recent samples: %s", where, version, len(rows), made.detail)
-        state.made = digest(made.data)
-        return Artefact(target, version, made.data, len(rows), made.detail)
+        cuts = len(target.spec.cuts)
+        log.info("%s: version %d from %d recent samples: exits at %d cuts", where, version, len(rows), cuts)
+        state.made = digest(made)
+        return Artefact(target, version, made, len(rows))
 
     def _take(self, target: Target, state: TargetState, found: Update, now_s: float) -> None:
         """Go on from a version that is there; what cannot be used is made anew, under a higher number."""
         known = digest(found.data)
         if known != state.made:
-            if _judged(self._kind, target, found.data, NO_ROWS) is None:
+            if _judged(self._trainer, target, found.data, NO_ROWS) is None:
                 known, state.history = "", History()
             elif known != state.in_use:
                 state.history = History(tried_at_s=now_s, served=True)
@@ -228,16 +227,16 @@ def _where(subject: Subject) -> str:
     return f"stream {subject.stream}, node {subject.node}" if subject.stream else f"node {subject.node}"
 
 
-def _judged(kind: ExitsKind, target: Target, data: bytes, held: Rows) -> float | None:
+def _judged(trainer: Trainer, target: Target, data: bytes, held: Rows) -> float | None:
     """The worth of a version in use; None where it cannot be used."""
     try:
-        return kind.judge(target, data, held)
+        return trainer.judge(target, data, held)
     except ModelError:
         return None
 
 
-def _why_not_better(kind: ExitsKind, target: Target, versions: tuple[bytes, bytes], held: Rows) -> str | None:
+def _why_not_better(trainer: Trainer, target: Target, versions: tuple[bytes, bytes], held: Rows) -> str | None:
     """Why the first version is not published in place of the second, which is empty where there is none."""
     made, in_use = versions
-    new = kind.judge(target, made, held)
-    return why_not_published(made, new, _judged(kind, target, in_use, held) if in_use else None, len(held))
+    new = trainer.judge(target, made, held)
+    return why_not_published(made, new, _judged(trainer, target, in_use, held) if in_use else None, len(held))

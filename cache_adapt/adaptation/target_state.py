@@ -12,9 +12,6 @@ from cache_adapt.adaptation.triggers import History, Reason
 class TargetState:
     """Everything that is known of one target but for the bytes of its newest version."""
 
-    key: str
-    dims: int
-    """The numbers of a sample that it is trained on."""
     wanted_at_s: float
     history: History = field(default_factory=History)
     version: int = 0
@@ -41,4 +38,3 @@ class Artefact:
     data: bytes
     samples: int
     """Number of recent samples that it was trained on."""
-    detail: str

@@ -1,9 +1,19 @@
-"""Targets of training: an artefact of some kind, for one network of one node. Pure."""
+"""Targets of training: exits for one network of one node. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from cache_adapt.learned.specs import ExitsSpec
+
+EXITS = "exits"
+"""The kind of artefact, as messages and keys name it: there is no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +35,20 @@ class Subject:
             raise ValueError(f"stream {stream!r} has nothing to say of what is of stream {self.stream!r} alone")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
-    """One artefact that workers want."""
+    """Exits that workers want: equal targets mean the same artefact."""
 
     subject: Subject
-    kind: str
-    """The kind of artefact, such as ``exits``."""
-    spec: bytes
-    """The exact target, in the words of the kind: equal bytes mean the same artefact."""
+    spec: ExitsSpec
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Names the artefact within its query; what differs in anything has another key."""
-        parts = (*vars_of(self.subject), self.kind)
+        parts = (*vars_of(self.subject), EXITS)
         told = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
-        return f"{self.subject.node}/{self.kind}/{hashlib.sha256(told + self.spec).hexdigest()[:32]}"
+        spec = msgspec.json.encode(self.spec)
+        return f"{self.subject.node}/{EXITS}/{hashlib.sha256(told + spec).hexdigest()[:32]}"
 
 
 def vars_of(subject: Subject) -> tuple[str, ...]:

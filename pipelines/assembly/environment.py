@@ -71,11 +71,11 @@ async def learning(known: Catalogue, budget: Budget, elsewhere: Elsewhere | None
 
 def _here(budget: Budget) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
-    from cache_adapt.adaptation.exits_kind import ExitsKind
     from cache_adapt.adaptation.here import Here
     from cache_adapt.adaptation.jobs import Adaptation
+    from cache_adapt.adaptation.trainer import Trainer
 
-    return Here(Adaptation(ExitsKind(), budget))
+    return Here(Adaptation(Trainer(), budget))
 
 
 @dataclass(frozen=True)

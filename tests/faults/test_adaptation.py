@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from kafka import KafkaProducer
 
-from cache_adapt.adaptation.exits_kind import EXITS
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import LARGEST_BYTES
@@ -65,7 +63,7 @@ class Place:
         self.target = self.exits(0.9)
 
     def exits(self, agreement: float) -> Target:
-        return Target(self.subject, EXITS, msgspec.json.encode(spec(agreement)))
+        return Target(self.subject, spec(agreement))
 
     @contextmanager
     def adapting(self) -> Iterator[Sluice]:

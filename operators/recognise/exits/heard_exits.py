@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +34,6 @@ FIRST_TUNING = 150
 IN_VAIN, OBJECTS_IN_VAIN, MOST_IN_VAIN = 1500, 350, 6000
 """Looks that were held since the newest exits came, and objects that they show, by which nothing pays: it is given up
 for a while. So it is after the last number of looks, however few objects they show."""
-KIND = "exits"
-"""The kind of artefact."""
 LEAST_GAIN = 0.1
 """Exits give way to others that spare so much more of the network's work: others have to prove themselves anew, which
 takes some hundred looks."""
@@ -99,9 +96,6 @@ class ExitsRequest:
         """Exits at these cuts."""
         return ExitsSpec(tuple(cuts), self.vocabulary, self.agreement)
 
-    def target(self, spec: ExitsSpec) -> Target:
-        return Target(self.subject, KIND, msgspec.json.encode(spec))
-
 
 class HeardExits:
     """The newest exits of one request, and the looks that they are tuned on."""
@@ -130,7 +124,7 @@ class HeardExits:
 
     @cached_property
     def _target(self) -> Target:
-        return self.request.target(self._spec)
+        return Target(self.request.subject, self._spec)
 
     @property
     def waits_for(self) -> str:

@@ -10,10 +10,11 @@ import msgspec
 import numpy as np
 
 from cache_adapt.adaptation.target_state import Artefact
-from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.targets import EXITS, Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import digest, why_refused
 from cache_adapt.adaptation.window import Sample
+from cache_adapt.learned.specs import ExitsSpec
 from operators.frames.codec import MAX_HEADER_BYTES
 from operators.wire.adaptation import (
     LONGEST_AGE_S,
@@ -23,9 +24,9 @@ from operators.wire.adaptation import (
     UpdateHeader,
     Wish,
 )
-from operators.wire.bounds import TEXT_CHARS, limited
+from operators.wire.bounds import limited
 from operators.wire.schema import from_json, to_json
-from serving.common.untrusted import shortened
+from serving.common.untrusted import decode
 from serving.errors import Malformed
 
 Headers = Iterable[tuple[str, bytes | None]]
@@ -110,16 +111,19 @@ def wish_letter(query: str, target: Target, stream: str, now_s: float) -> Letter
         network_sha256=subject.network_identity,
         labels_sha256=subject.labels,
         at=_moment(now_s),
-        kind=target.kind,
-        spec=msgspec.Raw(target.spec),
+        kind=EXITS,
+        spec=msgspec.Raw(msgspec.json.encode(target.spec)),
         one_stream=subject.stream != "",
     )
     return Letter(stream.encode(), to_json(wish))
 
 
 def read_wish(value: bytes | None) -> Wanted:
+    """Read a wish; raises Malformed where it is not for exits at cuts of a network."""
     wish = from_json(value or b"", Wish)
-    return Wanted(wish.query, Target(_subject(wish), wish.kind, bytes(wish.spec)))
+    if wish.kind != EXITS:
+        raise Malformed(f"{EXITS} are trained here, no {wish.kind!r}")
+    return Wanted(wish.query, Target(_subject(wish), decode(bytes(wish.spec), ExitsSpec)))
 
 
 def update_letter(query: str, made: Artefact, now_s: float) -> Letter:
@@ -131,7 +135,7 @@ def update_letter(query: str, made: Artefact, now_s: float) -> Letter:
         sha256=digest(made.data),
         at=_moment(now_s),
         samples=made.samples,
-        detail=shortened(made.detail, TEXT_CHARS),
+        detail=f"exits at {len(made.target.spec.cuts)} cuts",
     )
     return Letter(update_key(query, made.target.key), made.data, ((UPDATE_HEADER_KEY, to_json(header)),))
 

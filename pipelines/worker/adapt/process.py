@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cache_adapt.adaptation.exits_kind import ExitsKind, NodeNetwork
 from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.trainer import NodeNetwork, Trainer
 from learning.budget import Budget
 from pipelines.assembly.node_words import NodeWords, lending, lent_identity, runs_elsewhere
 from pipelines.observe.watchers import watched
@@ -36,7 +36,7 @@ async def adapt(
 
     ``share``: of one core, what training may use; ``listen`` and ``alive``: as ``watched`` takes them.
     """
-    adaptation = Adaptation(ExitsKind(networks), allowance(share))
+    adaptation = Adaptation(Trainer(networks), allowance(share))
     async with watched(listen, alive) as observers:
         with stop_loop_on_signals() as stop:
             await Service(replace(config, observers=observers), adaptation).run(stop)

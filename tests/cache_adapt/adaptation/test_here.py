@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.adaptation.exits_kind import MadeArtefact
 from cache_adapt.adaptation.here import Here
 from cache_adapt.adaptation.jobs import LOOK_S, WANTED_S, Adaptation
 from cache_adapt.adaptation.targets import Target
@@ -22,7 +21,7 @@ from cache_adapt.adaptation.window import SPAN_S, Rows
 from learning.budget import FIRST_S, Budget, unlimited
 from pipelines.process.tasks import meanwhile
 from serving.common.threads import ThreadTime
-from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
+from tests.cache_adapt.adaptation.majority import DIMS, OTHERS, SUBJECT, TARGET, Majority
 from tests.fake_clock import FakeClock
 from tests.turns import turns, until
 
@@ -47,7 +46,7 @@ class World:
 
     def see(self, count: int, label: int = 1) -> None:
         for _ in range(count):
-            self.elsewhere.offer(OWN, "gate", [label], np.zeros((1, 3), np.float16))
+            self.elsewhere.offer(OWN, "gate", [label], np.zeros((1, DIMS), np.float16))
 
     async def look(self, seconds: float = LOOK_S) -> None:
         """Time passes, and whatever is due then is trained."""
@@ -94,11 +93,11 @@ async def test_without_a_budget_nothing_is_trained_and_with_one_it_pays(share: f
     assert len(world.kind.trained) == bool(share)
 
 
-async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_a_trainer_raises_costs_one_training(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Majority):
         broken = True
 
-        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> bytes:
             if self.broken:
                 raise RuntimeError("out of order")
             return await super().train(target, rows, took)
@@ -109,7 +108,7 @@ async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFi
         world.see(50)
         await world.look()
         assert [record.getMessage() for record in caplog.records] == [
-            "stream gate, node type: a training of majority failed"
+            "stream gate, node type: a training of exits failed"
         ]
         kind.broken = False
         world.see(50)
@@ -174,24 +173,24 @@ def test_what_cannot_be_had_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     world = World(Majority())
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            world.elsewhere.want(replace(TARGET, spec=b"?"), "gate")
+            world.elsewhere.want(replace(TARGET, spec=OTHERS), "gate")
     assert caplog.messages == ["node type: nothing is trained: there is nothing to say of it"]
 
 
 def test_samples_are_copies_and_no_number_but_numbers_is_kept() -> None:
     world = World(Majority())
-    rows = np.array([[1, 1, 1], [0, np.nan, 0], [2, 2, 2]], np.float32)
+    rows = np.repeat(np.array([[1], [np.nan], [2]], np.float32), DIMS, axis=1)
     world.elsewhere.offer(SUBJECT, "gate", [1, 1, 1], rows)
     rows[:] = 5
     kept, _ = world.adaptation._windows.of(SUBJECT, DIMS).split(
         world.clock.now().timestamp(), 10, np.random.default_rng(0)
     )
-    assert kept.features.tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert kept.features.tolist() == [[1] * DIMS, [2] * DIMS]
 
 
 def test_what_is_one_streams_alone_is_not_offered_by_another() -> None:
     world = World(Majority())
     with pytest.raises(ValueError, match="yard"):
-        world.elsewhere.offer(OWN, "yard", [1], np.zeros((1, 3), np.float16))
+        world.elsewhere.offer(OWN, "yard", [1], np.zeros((1, DIMS), np.float16))
     with pytest.raises(ValueError, match="yard"):
         world.elsewhere.want(OWN_TARGET, "yard")

@@ -1,4 +1,4 @@
-"""An adaptation worker's decisions over time, with a kind that trains at once."""
+"""An adaptation worker's decisions over time, with a trainer that takes no time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cache_adapt.adaptation import jobs, windows
-from cache_adapt.adaptation.exits_kind import MadeArtefact
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Target
@@ -18,7 +17,7 @@ from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
 from cache_adapt.learned.fit import TooEarly
 from learning.budget import FIRST_S, Budget, unlimited
 from serving.common.threads import ThreadTime
-from tests.cache_adapt.adaptation.kinds import DIMS, SUBJECT, TARGET, Majority
+from tests.cache_adapt.adaptation.majority import DIMS, OTHERS, SPEC, SUBJECT, TARGET, Majority
 
 
 @dataclass
@@ -61,8 +60,7 @@ async def test_what_is_wanted_is_trained_once_and_published() -> None:
 
 async def test_what_cannot_be_had_is_said() -> None:
     the = worker()
-    assert the.want(replace(TARGET, kind="cache")) == "majority are trained here, no 'cache'"
-    assert the.want(replace(TARGET, spec=b"?")) == "there is nothing to say of it"
+    assert the.want(replace(TARGET, spec=OTHERS)) == "there is nothing to say of it"
     assert await the.work() is None
 
 
@@ -152,7 +150,7 @@ async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(
     the.see(*[1] * 10)
     the.want()
     assert await the.work() is None
-    assert "node type, majority (wanted): nothing new from 8 recent samples: 8 samples are too few" in caplog.text
+    assert "node type, exits (wanted): nothing new from 8 recent samples: 8 samples are too few" in caplog.text
     assert await the.work() is None
     the.now_s += PAUSE_S
     the.see(*[1] * 100)
@@ -183,7 +181,7 @@ async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogC
     assert caplog.messages == ["training waits: it takes 0.3 s, 0.2 s may be spent"]
     used_s = 60.0
     assert await the.work() is not None
-    assert budget.spent["training"] == pytest.approx(0.5, abs=0.1), "the kind has told half a second"
+    assert budget.spent["training"] == pytest.approx(0.5, abs=0.1), "the trainer has told half a second"
     assert budget.left_s == pytest.approx(0.7, abs=0.1), "nothing is set aside any more"
     the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
     used_s = 80.0
@@ -196,7 +194,7 @@ async def test_a_training_that_ends_in_an_error_is_logged_and_paid_and_not_tried
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(Majority):
-        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> bytes:
             took.seconds += 0.5
             raise RuntimeError("out of order")
 
@@ -205,14 +203,14 @@ async def test_a_training_that_ends_in_an_error_is_logged_and_paid_and_not_tried
     the.see(*[1] * 30)
     the.want()
     assert await the.work() is None
-    assert "node type: a training of majority failed" in caplog.text
+    assert "node type: a training of exits failed" in caplog.text
     assert budget.left_s == pytest.approx(0.1 * FIRST_S - 0.5, abs=0.1)
     assert the.adaptation.next(the.now_s) is None
 
 
 async def test_a_training_for_which_it_is_too_early_makes_none_later(caplog: pytest.LogCaptureFixture) -> None:
     class Early(Majority):
-        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> bytes:
             if len(rows) < 1200:
                 took.seconds += 0.1
                 raise TooEarly("wait")
@@ -238,7 +236,7 @@ async def test_what_one_stream_wants_for_itself_is_trained_on_its_samples_alone(
     the.see(*[1] * 30, stream="gate")
     samples = [Sample(the.now_s, 2, np.zeros(DIMS, np.float16))] * 10
     the.adaptation.add(own, "gate", samples, the.now_s)
-    the.want(Target(own, "majority", b"{}"))
+    the.want(Target(own, SPEC))
     made = await the.work()
     assert made
     assert (made.data, made.samples) == (b"\x02", 8)
@@ -275,7 +273,7 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
         sample = Sample(the.now_s, 0, np.zeros(DIMS, np.float16))
         the.adaptation.add(subject, "gate", [sample], the.now_s)
         the.adaptation.published(f"key{number}", 1, bytes(1 << 20), the.now_s)
-        the.want(Target(subject, "majority", b"{}"))
+        the.want(Target(subject, SPEC))
     assert the.adaptation.samples == windows.MOST_WINDOWS
     assert the.adaptation.kept_bytes <= jobs.KEPT_BYTES
     assert the.adaptation.targets == jobs.MOST_TARGETS
@@ -284,7 +282,7 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
 async def test_activations_of_another_length_do_not_displace_the_others() -> None:
     the = worker()
     the.see(*[1] * 30)
-    for dims in range(5, 5 + 2 * windows.MOST_WINDOWS):
+    for dims in range(DIMS + 1, DIMS + 1 + 2 * windows.MOST_WINDOWS):
         the.see(2, 2, dims=dims)
     the.want()
     made = await the.work()
@@ -292,7 +290,7 @@ async def test_activations_of_another_length_do_not_displace_the_others() -> Non
     assert (made.data, made.samples) == (b"\x01", 24)
 
 
-async def test_a_kind_that_needs_samples_is_not_tried_before_they_are_there() -> None:
+async def test_a_trainer_that_needs_samples_is_not_tried_before_they_are_there() -> None:
     kind = Majority(least_samples=100)
     the = Worker(Adaptation(kind, unlimited()))
     the.want()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cache_adapt.adaptation.targets import Target
-from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET
+from tests.cache_adapt.adaptation.majority import OTHERS, SPEC, SUBJECT, TARGET
 
 
 def test_whatever_differs_has_another_key() -> None:
@@ -15,13 +15,12 @@ def test_whatever_differs_has_another_key() -> None:
     moved = replace(SUBJECT, node="typen", network="et")  # the same letters, parted elsewhere
     targets = [
         TARGET,
-        *(Target(subject, "majority", b"{}") for subject in (*subjects, moved)),
-        Target(SUBJECT, "m", b"ajority{}"),
-        Target(SUBJECT, "majority", b"{} "),
+        *(Target(subject, SPEC) for subject in (*subjects, moved)),
+        Target(SUBJECT, OTHERS),
     ]
     assert len({target.key for target in targets}) == len(targets)
-    assert TARGET.key == Target(replace(SUBJECT), "majority", b"{}").key
-    assert TARGET.key.startswith("type/majority/")
+    assert TARGET.key == Target(replace(SUBJECT), SPEC).key
+    assert TARGET.key.startswith("type/exits/")
 
 
 def test_what_is_one_streams_alone_takes_nothing_of_another() -> None:

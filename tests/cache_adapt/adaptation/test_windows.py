@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cache_adapt.adaptation.window import OVERHEAD_BYTES, SPAN_S, Sample
 from cache_adapt.adaptation.windows import MOST_WINDOWS, WINDOWS_BYTES, SampleWindows
-from tests.cache_adapt.adaptation.kinds import SUBJECT
+from tests.cache_adapt.adaptation.majority import SUBJECT
 
 
 def samples(count: int, dims: int = 4, at_s: float = 0.0) -> list[Sample]:

@@ -13,8 +13,6 @@ from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.specs import ExitsSpec
-from serving.common.untrusted import decode
 
 Sample = tuple[int, NDArray[np.floating[Any]]]
 
@@ -44,7 +42,7 @@ class Maker(Elsewhere):
 
     def make(self, target: Target, samples: Sequence[Sample]) -> None:
         """The next version of exits, from these samples."""
-        spec, subject = decode(target.spec, ExitsSpec), target.subject
+        spec, subject = target.spec, target.subject
         words = np.array([word for word, _ in samples], np.intp)
         rows = spec.layout.unpacked(np.stack([features for _, features in samples]), words)
         data = fit(subject.network, subject.network_identity, spec, rows).to_bytes()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation.targets import Subject
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.pooled import PoolRule, ShownLooks
@@ -94,7 +94,7 @@ async def test_they_are_asked_for_by_what_tells_them_from_all_others_and_taken_w
     assert known.waits_for == "none are made yet"
     known.ask("")
     ((target, _),) = maker.wishes
-    assert (target.subject, target.kind, target.spec) == (SUBJECT, "exits", known.request.target(SPEC).spec)
+    assert target == Target(SUBJECT, SPEC)
     assert (known.version, known.tuning_is_due) == (1, True), "on the looks that they have learnt from"
     assert known.data == maker.made[target].data
     assert known.waits_for == "200 looks are there to tune them on, and they are tuned next at 48"

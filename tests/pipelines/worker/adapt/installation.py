@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
-from cache_adapt.adaptation.exits_kind import EXITS, ExitsKind, NodeNetwork
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainer import NodeNetwork, Trainer
 from learning.budget import Budget, unlimited
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
@@ -21,7 +19,7 @@ QUERY = "street"
 LABELS = "cd" * 32
 SUBJECT = Subject("type", "vehicle", SHA, LABELS)
 NETWORKS = {"type": NodeNetwork("vehicle", SHA, LABELS, WORDS)}
-TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
+TARGET = Target(SUBJECT, SPEC)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        self.adaptation = Adaptation(ExitsKind(NETWORKS), self.budget)
+        self.adaptation = Adaptation(Trainer(NETWORKS), self.budget)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]

@@ -14,10 +14,11 @@ from operators.wire.adaptation import MOST_SAMPLES, SAMPLES_HEADER_KEY
 from pipelines.worker.adapt import link as module
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import read_samples, read_wish, update_letter
+from tests.cache_adapt.learned.taught import SPEC
 from tests.fake_clock import FakeClock
 
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
-TARGET = Target(SUBJECT, "head", b"{}")
+TARGET = Target(SUBJECT, SPEC)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def deliver(
     link: Link, clock: FakeClock, data: bytes, version: int, target: Target = TARGET, query: str = "street"
 ) -> None:
     now_s = clock.now().timestamp()
-    letter = update_letter(query, Artefact(target, version, data, 0, ""), now_s)
+    letter = update_letter(query, Artefact(target, version, data, 0), now_s)
     link.take("topic updates", letter.key, letter.headers, letter.value)
 
 
@@ -145,7 +146,9 @@ def test_messages_of_other_queries_are_no_concern(
 
 
 def test_updates_are_bounded_in_number_and_bytes(link: Link, clock: FakeClock) -> None:
-    targets = [replace(TARGET, spec=b"%d" % number) for number in range(module.MOST_UPDATES + 10)]
+    targets = [
+        replace(TARGET, subject=replace(SUBJECT, node=f"n{number}")) for number in range(module.MOST_UPDATES + 10)
+    ]
     for target in targets:
         deliver(link, clock, b"small", 5, target)
     assert sum(link.newest(target) is not None for target in targets) == module.MOST_UPDATES

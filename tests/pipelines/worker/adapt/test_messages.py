@@ -27,12 +27,13 @@ from pipelines.worker.adapt.messages import (
     wish_letter,
 )
 from serving.errors import Malformed
+from tests.cache_adapt.learned.taught import SPEC
 
 NOW_S = 1_772_366_400.0
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
 OWN = replace(SUBJECT, stream="gate")
-TARGET = Target(SUBJECT, "head", b'{"classes":[2,5]}')
-ARTEFACT = Artefact(TARGET, int(NOW_S), b"weights", 80, "classes 2, 5")
+TARGET = Target(SUBJECT, SPEC)
+ARTEFACT = Artefact(TARGET, int(NOW_S), b"weights", 80)
 
 
 def batch(count: int, dims: int = 4, subject: Subject = SUBJECT) -> SampleBatch:
@@ -98,7 +99,7 @@ def test_samples_that_are_not_as_announced_are_malformed(fields: dict[str, objec
         read_samples(changed(letter, SAMPLES_HEADER_KEY, **fields), value)
 
 
-def test_a_wish_arrives_as_it_was_sent_to_the_byte_of_what_is_wanted() -> None:
+def test_a_wish_arrives_as_it_was_sent_and_wants_the_same_artefact() -> None:
     for target in (TARGET, replace(TARGET, subject=OWN)):
         got = read_wish(wish_letter("street", target, "gate", NOW_S).value)
         assert (got.query, got.target) == ("street", target)
@@ -113,7 +114,9 @@ def test_messages_that_do_not_say_whose_they_are_alone_are_of_all_streams_togeth
     assert read_wish(json.dumps(said, separators=(",", ":")).encode()).target == TARGET
 
 
-@pytest.mark.parametrize("fields", [{"answered": -1}, {"kind": "A b"}, {"mix": [{}]}, {"one_stream": 2}])
+@pytest.mark.parametrize(
+    "fields", [{"answered": -1}, {"kind": "heads"}, {"spec": {}}, {"mix": [{}]}, {"one_stream": 2}]
+)
 def test_a_wish_that_cannot_be_true_is_malformed(fields: dict[str, object]) -> None:
     sound = wish_letter("street", TARGET, "gate", NOW_S)
     with pytest.raises(Malformed):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cache_adapt.adaptation.exits_kind import NodeNetwork
+from cache_adapt.adaptation.trainer import NodeNetwork
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.assembly.node_words import NodeWords, lent_identity
 from pipelines.environment import catalogue

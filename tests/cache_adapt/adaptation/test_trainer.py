@@ -1,4 +1,4 @@
-"""Exits as something that is trained while streams run: what is wanted, made and judged."""
+"""Exits that are trained while streams run: what is wanted, made and judged."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import asyncio
 import threading
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation import exits_kind as learned_kind
-from cache_adapt.adaptation.exits_kind import EXITS, ExitsKind, NodeNetwork
+from cache_adapt.adaptation import trainer
 from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainer import NodeNetwork, Trainer
 from cache_adapt.adaptation.window import NO_ROWS, Rows
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import MOST_ROWS, fit
@@ -23,12 +22,12 @@ from serving.errors import ModelError, SluiceError
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, in_folds, samples
 
 SUBJECT = Subject("type", "vehicle", SHA, "cd" * 32)
-TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
+TARGET = Target(SUBJECT, SPEC)
 NETWORK = NodeNetwork("vehicle", SHA, "cd" * 32, WORDS)
 
 
-def kind() -> ExitsKind:
-    return ExitsKind({"type": NETWORK})
+def trained() -> Trainer:
+    return Trainer({"type": NETWORK})
 
 
 def rows(count: int, seed: int = 0) -> Rows:
@@ -39,10 +38,9 @@ def rows(count: int, seed: int = 0) -> Rows:
 @pytest.fixture(scope="module")
 def data() -> bytes:
     took = ThreadTime()
-    made = asyncio.run(kind().train(TARGET, rows(600), took))
+    made = asyncio.run(trained().train(TARGET, rows(600), took))
     assert took.seconds > 0
-    assert made.detail == "exits at 2 cuts"
-    return made.data
+    return made
 
 
 def test_exits_are_trained_for_the_cuts_that_were_wanted(data):
@@ -54,32 +52,32 @@ def test_exits_are_trained_for_the_cuts_that_were_wanted(data):
 
 def test_they_are_worth_how_probable_they_find_the_end_s_words(data):
     held = rows(200, seed=1)
-    worth = kind().judge(TARGET, data, held)
+    worth = trained().judge(TARGET, data, held)
     assert 0.5 < worth < 1
     others = Rows(held.features, (held.labels + 1) % (WORDS.labels + 1))
-    assert kind().judge(TARGET, data, others) < 0.5
+    assert trained().judge(TARGET, data, others) < 0.5
 
 
 def test_more_samples_make_better_exits_as_a_few_that_were_held_back_tell(data):
-    few = asyncio.run(kind().train(TARGET, rows(60), ThreadTime())).data
+    few = asyncio.run(trained().train(TARGET, rows(60), ThreadTime()))
     for seed in range(1, 9):
         held = rows(40, seed=seed)
-        assert kind().judge(TARGET, few, held) < kind().judge(TARGET, data, held)
+        assert trained().judge(TARGET, few, held) < trained().judge(TARGET, data, held)
 
 
 def test_without_samples_an_artefact_is_only_checked(data):
-    assert kind().judge(TARGET, data, NO_ROWS) == 0
+    assert trained().judge(TARGET, data, NO_ROWS) == 0
     with pytest.raises(ModelError):
-        kind().judge(TARGET, data[:-1], NO_ROWS)
+        trained().judge(TARGET, data[:-1], NO_ROWS)
     other = replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32))
     with pytest.raises(ModelError, match="for other weights"):
-        kind().judge(other, data, NO_ROWS)
+        trained().judge(other, data, NO_ROWS)
 
 
 def test_samples_of_another_layout_are_refused(data):
     held = rows(50)
     with pytest.raises(ModelError):
-        kind().judge(TARGET, data, Rows(held.features[:, 1:], held.labels))
+        trained().judge(TARGET, data, Rows(held.features[:, 1:], held.labels))
 
 
 async def test_a_training_that_fails_is_paid_for_and_says_why():
@@ -87,36 +85,32 @@ async def test_a_training_that_fails_is_paid_for_and_says_why():
     same = rows(200)
     same.labels[:] = 1
     with pytest.raises(SluiceError, match="same word"):
-        await kind().train(TARGET, same, took)
+        await trained().train(TARGET, same, took)
 
     with pytest.raises(ModelError, match="no numbers"):
-        await kind().train(TARGET, Rows(np.full_like(same.features, np.nan), same.labels), took)
+        await trained().train(TARGET, Rows(np.full_like(same.features, np.nan), same.labels), took)
     assert took.seconds > 0
 
 
 def test_samples_of_other_networks_are_foreign():
-    assert kind().why_foreign(SUBJECT) is None
+    assert trained().why_foreign(SUBJECT) is None
     for changed in ({"node": "other"}, {"network": "x"}, {"network_identity": "ee" * 32}, {"labels": "ee" * 32}):
-        assert kind().why_foreign(replace(SUBJECT, **changed))
-        assert kind().why_not(replace(TARGET, subject=replace(SUBJECT, **changed)))
+        assert trained().why_foreign(replace(SUBJECT, **changed))
+        assert trained().why_not(replace(TARGET, subject=replace(SUBJECT, **changed)))
 
 
 def test_in_the_process_that_wants_them_no_network_is_foreign():
-    own = ExitsKind()
-    other = replace(TARGET, subject=replace(SUBJECT, node="other"))
-    assert own.why_not(other) is None
-    assert own.why_not(replace(other, spec=b"{}"))
+    assert Trainer().why_not(replace(TARGET, subject=replace(SUBJECT, node="other"))) is None
 
 
 def test_a_target_that_cannot_be_met_is_refused():
-    assert kind().why_not(TARGET) is None
-    assert "cannot be read" in (kind().why_not(replace(TARGET, spec=b"{}")) or "")
+    assert trained().why_not(TARGET) is None
     other = ExitsSpec(SPEC.cuts, Vocabulary(4, 0.1, (3,)), 0.9)
-    assert "other words" in (kind().why_not(replace(TARGET, spec=msgspec.json.encode(other))) or "")
+    assert "other words" in (trained().why_not(replace(TARGET, spec=other)) or "")
 
 
 def test_of_a_node_that_names_whom_it_was_shown_any_words_will_do():
-    open_ = ExitsKind({"type": NodeNetwork("vehicle", SHA)})
+    open_ = Trainer({"type": NodeNetwork("vehicle", SHA)})
     assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, labels="ee" * 32))) is None
     assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32)))
 
@@ -124,7 +118,7 @@ def test_of_a_node_that_names_whom_it_was_shown_any_words_will_do():
 async def test_the_newest_samples_alone_are_trained_on():
     many = rows(MOST_ROWS + 50)
     newest = Rows(many.features[50:], many.labels[50:])
-    one, other = [(await kind().train(TARGET, each, ThreadTime())).data for each in (many, newest)]
+    one, other = [(await trained().train(TARGET, each, ThreadTime())) for each in (many, newest)]
     assert one == other
     assert ExitArtefact.from_bytes(one).card.samples == MOST_ROWS
 
@@ -137,8 +131,8 @@ async def test_looks_go_on_while_exits_are_trained(monkeypatch):
         assert go.wait(120)
         return fit(*given)
 
-    monkeypatch.setattr(learned_kind, "fit", slow)
-    training = asyncio.create_task(kind().train(TARGET, rows(200), ThreadTime()))
+    monkeypatch.setattr(trainer, "fit", slow)
+    training = asyncio.create_task(trained().train(TARGET, rows(200), ThreadTime()))
     assert await asyncio.to_thread(begun.wait, 10)
     go.set()
-    assert (await training).detail == "exits at 2 cuts"
+    assert ExitArtefact.from_bytes(await training).tensors == ("early", "late")

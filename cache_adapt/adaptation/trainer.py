@@ -16,14 +16,12 @@ from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import MOST_ROWS, fit
-from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.threads import ThreadTime, in_thread
-from serving.common.untrusted import decode
-from serving.errors import Malformed, ModelError
+from serving.errors import ModelError
 
-EXITS = "exits"
 LEAST_SAMPLES = 150
+"""Recent samples without which it need not be tried, those that are held back among them."""
 
 
 class NodeNetwork(NamedTuple):
@@ -39,20 +37,10 @@ class NodeNetwork(NamedTuple):
     """None as with the labels."""
 
 
-class MadeArtefact(NamedTuple):
-    data: bytes
-    """Encoded: no pickle."""
-    detail: str
-    """A description in a few words for people."""
+class Trainer:
+    """Makes exits of samples, and judges them."""
 
-
-class ExitsKind:
-    """Exits inside networks: the kind of artefact that an ``Adaptation`` makes."""
-
-    kind = EXITS
-    """Part of the artefacts' keys."""
     least_samples = LEAST_SAMPLES
-    """Recent samples without which it need not be tried, those that are held back among them."""
 
     def __init__(self, networks: Mapping[str, NodeNetwork] | None = None) -> None:
         """``networks``: by the names of their nodes, where wishes come from other processes; None: from this alone."""
@@ -76,32 +64,22 @@ class ExitsKind:
         foreign = self.why_foreign(target.subject)
         if foreign is not None:
             return foreign
-        try:
-            spec = decode(target.spec, ExitsSpec)
-        except Malformed as error:
-            return f"the spec cannot be read: {error}"
         if self._networks is None:
             return None
-        if self._networks[target.subject.node].vocabulary not in (None, spec.vocabulary):
+        if self._networks[target.subject.node].vocabulary not in (None, target.spec.vocabulary):
             return "it is for other words, or another least confidence: give both the same query and models"
         return None
 
-    def dims(self, target: Target) -> int:
-        """The numbers of a sample that a target which can be trained is trained on."""
-        return decode(target.spec, ExitsSpec).layout.dims
-
-    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> MadeArtefact:
+    async def train(self, target: Target, rows: Rows, took: ThreadTime) -> bytes:
         """Train on samples, oldest first, in a thread; SluiceError where it fails. Equal samples give equal exits."""
-        spec = decode(target.spec, ExitsSpec)
-        data = await in_thread(took.of(partial(_fitted, target.subject, spec, rows)))
-        return MadeArtefact(data, f"exits at {len(spec.cuts)} cuts")
+        return await in_thread(took.of(partial(_fitted, target, rows)))
 
     def judge(self, target: Target, data: bytes, held: Rows) -> float:
         """The worth of an artefact, 0…1, by recent samples, of none of which it is only checked; ModelError if damaged.
 
         It is the mean score of all exits; see ``LearnedExit.score``. Called in a thread where there are samples.
         """
-        spec, artefact = decode(target.spec, ExitsSpec), ExitArtefact.from_bytes(data)
+        spec, artefact = target.spec, ExitArtefact.from_bytes(data)
         why = spec.why_unfit(artefact.card, target.subject.network_identity)
         if why is not None:
             raise ModelError(f"learned exits are {why}")
@@ -114,6 +92,7 @@ class ExitsKind:
         return float(np.average(np.mean(scores, axis=0), weights=rows.weights))
 
 
-def _fitted(subject: Subject, spec: ExitsSpec, rows: Rows) -> bytes:
-    samples = spec.layout.unpacked(rows.features[-MOST_ROWS:], rows.labels[-MOST_ROWS:])
-    return fit(subject.network, subject.network_identity, spec, samples).to_bytes()
+def _fitted(target: Target, rows: Rows) -> bytes:
+    subject, layout = target.subject, target.spec.layout
+    samples = layout.unpacked(rows.features[-MOST_ROWS:], rows.labels[-MOST_ROWS:])
+    return fit(subject.network, subject.network_identity, target.spec, samples).to_bytes()
