@@ -79,7 +79,7 @@ def test_a_camera_that_hangs_is_stalled(camera: RtspServer) -> None:
         camera.resume()
         recorder.until(lambda: recorder.states.count(("running", None)) == 2)
     assert recorder.states[1:4] == [("running", None), ("stalled", "stalled"), ("reconnecting", "stalled")]
-    assert "no frame for 6 s" in (recorder.statuses[2].message or "")
+    assert "no frame for " in (recorder.statuses[2].message or "")
     assert_unbroken(recorder)
 
 

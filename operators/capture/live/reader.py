@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from operators.capture.live import protocol as wire
 from operators.capture.live.protocol import Channel
+from operators.capture.live.stall import LONGEST_S, StallWatch
 from operators.capture.picture import FreezeWatch, Picture, thumbnail
 from operators.capture.run import CaptureRun
 from operators.capture.sources.failures import PERSISTENT, Reason
@@ -34,15 +35,14 @@ class _Ending:
     reason: Reason
     message: str
     delivered_s: float | None = None
-    """Time from its first picture to its end; None if there was no picture."""
+    """Time from its first picture to its last; None if there was no picture."""
     finite: bool = False
     """Whether the source is a recording, which cannot be resumed in the middle and is not reopened at its end."""
 
     @property
     def steady(self) -> bool:
         """Whether the source had worked, so that this is a new failure."""
-        delivered_s = self.delivered_s or 0.0
-        return delivered_s >= _STEADY_S and self.reason not in ("stalled", "frozen")
+        return (self.delivered_s or 0.0) >= _STEADY_S and self.reason != "frozen"
 
 
 class LiveReader:
@@ -52,6 +52,7 @@ class LiveReader:
         self._run = run
         self._spec = run.spec
         self._rng = rng
+        self._stalls = StallWatch(run.spec.stall_timeout_s)
         self._channel: Channel | None = None
         self._lock = threading.Lock()
 
@@ -107,7 +108,7 @@ class LiveReader:
             try:
                 if self._run.done:  # interrupt() may have come before there was a channel
                     return _Ending("ended", "stopped")
-                return _Connection(self._run, channel, connect_timeout_s).relay()
+                return _Connection(self._run, channel, connect_timeout_s, self._stalls).relay()
             finally:
                 with self._lock:
                     self._channel = None
@@ -120,7 +121,7 @@ class LiveReader:
             fps=spec.sampling.fps,
             max_width=spec.max_width,
             connect_timeout_s=connect_timeout_s,
-            read_timeout_s=spec.stall_timeout_s + _GRACE_S,
+            read_timeout_s=max(spec.stall_timeout_s, LONGEST_S) + _GRACE_S,
             hwaccel=self._run.hardware.wanted,
         )
 
@@ -128,14 +129,17 @@ class LiveReader:
 class _Connection:
     """One decoder process's pictures on their way to the run."""
 
-    def __init__(self, run: CaptureRun, channel: Channel, connect_timeout_s: float) -> None:
+    def __init__(self, run: CaptureRun, channel: Channel, connect_timeout_s: float, stalls: StallWatch) -> None:
         self._run = run
         self._spec = run.spec
+        self._stalls = stalls
+        stalls.connected()
         self._connect_timeout_s = connect_timeout_s
         self._channel = channel
         self._freeze = FreezeWatch(self._spec.freeze_timeout_s) if self._spec.freeze_timeout_s else None
         self._finite = False
         self._first_s: float | None = None
+        self._last_s = 0.0
 
     def relay(self) -> _Ending:
         """Hand pictures on until the connection ends, for whatever reason."""
@@ -155,23 +159,32 @@ class _Connection:
                 case wire.Started():
                     timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
                 case wire.Opened(duration_s=duration_s):
-                    timeout_s, phase = self._spec.stall_timeout_s, "running"
+                    timeout_s, phase = self._stalls.timeout_s, "running"
                     self._finite = self._spec.uri.kind == "http" and duration_s is not None
                     self._run.waits = self._finite
                 case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)
                 case wire.Ended(message=text):
                     return self._ending("ended", text or "the source closed the stream")
+                case wire.Alive():
+                    timeout_s = self._alive()
                 case wire.PictureFollows():
                     assert pixels is not None
+                    timeout_s = self._alive()
                     if self._freeze is not None and self._freeze.frozen(thumbnail(pixels), time.monotonic()):
                         return self._frozen()
                     self._accept(message, pixels)
         return self._ending("ended", "stopped")
 
+    def _alive(self) -> float:
+        """Note a sign of life; returns how long to wait for the next."""
+        self._stalls.alive(time.monotonic())
+        return self._stalls.timeout_s
+
     def _accept(self, header: wire.PictureFollows, pixels: Pixels) -> None:
+        self._last_s = time.monotonic()
         if self._first_s is None:
-            self._first_s = time.monotonic()
+            self._first_s = self._last_s
         self._run.accept(Picture(pixels, header.media_time_s, header.captured_s, header.decode_ms))
 
     def _frozen(self) -> _Ending:
@@ -184,12 +197,13 @@ class _Connection:
             self._run.hardware.give_up(f"the decoder process hung, {phase}")
         if phase != "running":
             return self._ending("timeout", f"{self._spec.uri}: no answer in time, {phase}")
-        message = f"{self._spec.uri}: no frame for {self._spec.stall_timeout_s:g} s"
+        message = f"{self._spec.uri}: no frame for {self._stalls.timeout_s:.3g} s"
+        self._stalls.stalled()
         self._run.report("stalled", "stalled", message)
         return self._ending("stalled", message)
 
     def _ending(self, reason: Reason, message: str) -> _Ending:
-        delivered_s = None if self._first_s is None else time.monotonic() - self._first_s
+        delivered_s = None if self._first_s is None else self._last_s - self._first_s
         return _Ending(reason, message, delivered_s, self._finite)
 
 

@@ -71,7 +71,7 @@ def recording(path: Path, cut_after: int | None = None) -> Respond:
     return respond
 
 
-def motion_jpeg(frames: int) -> Respond:
+def motion_jpeg(frames: int, pause_s: float = 0.04) -> Respond:
     """A camera that speaks multipart JPEG and closes after so many frames."""
 
     def respond(request: BaseHTTPRequestHandler) -> None:
@@ -82,9 +82,18 @@ def motion_jpeg(frames: int) -> Respond:
             jpeg = cv2.imencode(".jpg", moving(index))[1].tobytes()
             request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(jpeg))
             request.wfile.write(jpeg + b"\r\n")
-            time.sleep(0.04)
+            time.sleep(pause_s)
 
     return respond
+
+
+def test_a_camera_that_sends_more_seldom_than_a_stall_lasts_has_not_stalled(
+    http_server: Callable[[Respond], str],
+) -> None:
+    uri = f"http://{http_server(motion_jpeg(3, pause_s=1.5))}/stream"
+    with Recorder(spec(uri, stall_timeout_s=0.4)) as recorder:
+        recorder.until(lambda: ("reconnecting", "ended") in recorder.states)
+    assert ("stalled", "stalled") in recorder.states, "at first nobody can know"
 
 
 def test_the_first_connect_is_retried_too() -> None:
