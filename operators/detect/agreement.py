@@ -57,16 +57,26 @@ def shared(wanted: Detections, found: Detections, sure: float = 0.0) -> float:
     if not len(wanted) and not len(found):
         return nan
     shares = np.where(found.classes[:, None] == wanted.classes, overlaps(found.boxes, wanted.boxes), 0.0)
+    pairs = paired(shares, found.scores)
     rest_wanted, rest_found = wanted.scores >= sure, found.scores >= sure
-    matches = 0
-    for index in np.argsort(-found.scores, kind="stable"):
-        best = int(shares[index].argmax()) if len(wanted) else 0
-        if len(wanted) and shares[index, best] >= SAME_OBJECT:
+    for one, other in pairs:
+        rest_found[one] = rest_wanted[other] = False
+    counted = len(pairs) + int(rest_wanted.sum()) + int(rest_found.sum())
+    return len(pairs) / counted if counted else nan
+
+
+def paired(shares: NDArray[np.float64], scores: Sequence[float] | NDArray[Any]) -> list[tuple[int, int]]:
+    """Rows × columns of overlaps, and a score for each row → the row and column of each pair of the same thing.
+
+    The highest score first takes the one that it overlaps most; ``shares`` of those that are taken become 0.
+    """
+    pairs = []
+    for row in np.argsort(-np.asarray(scores), kind="stable").tolist() if shares.size else []:
+        best = int(shares[row].argmax())
+        if shares[row, best] >= SAME_OBJECT:
             shares[:, best] = 0.0
-            rest_wanted[best] = rest_found[index] = False
-            matches += 1
-    counted = matches + int(rest_wanted.sum()) + int(rest_found.sum())
-    return matches / counted if counted else nan
+            pairs.append((row, best))
+    return pairs
 
 
 def opinion(model: str, regions: Sequence[Region]) -> Opinion:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from operators.frames.planes import Pixels, Planes, bgr, encoding_of
 from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, limited
@@ -148,3 +150,9 @@ class Region:
     attributes: list[Attribute] = field(default_factory=list)
     zones: tuple[str, ...] | None = None
     """Names of the zones that hold its point; None: the stream has none."""
+
+
+def boxes_of(regions: Sequence[Region]) -> NDArray[np.float64]:
+    """The regions' corners, N × 4 shares of the frame: x_min, y_min, x_max, y_max."""
+    boxes = [(each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max) for each in regions]
+    return np.array(boxes, np.float64).reshape(-1, 4)

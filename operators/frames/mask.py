@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frames.frame import Region
+from operators.frames.frame import Region, boxes_of
 from operators.frames.polygon import FLAT, Point, Polygon
 
 
@@ -81,7 +81,7 @@ def kept(masks: Sequence[Mask], regions: Sequence[Region]) -> list[Region]:
     """The regions that count, in their order: in no mask that ignores them, and in one of those that require it."""
     if not masks or not regions:
         return list(regions)
-    boxes = np.array([(each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max) for each in regions])
+    boxes = boxes_of(regions)
     ignored, required, found = (np.zeros(len(regions), bool) for _ in range(3))
     for mask in masks:
         inside = inside_shares(mask.polygon, boxes) >= INSIDE

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frames.frame import Region
+from operators.frames.frame import Region, boxes_of
 
 Array = NDArray[np.float64]
 
@@ -29,13 +29,7 @@ _MOST = np.array([HIGHEST, HIGHEST, np.log(LARGEST_SIZE), np.log(LARGEST_SIZE)])
 
 def corners_of(regions: Sequence[Region]) -> Array:
     """The regions' boxes, which are finite, within bounds."""
-    return np.array([corners(one) for one in regions], np.float64).reshape(-1, 4).clip(LOWEST, HIGHEST)
-
-
-def corners(region: Region) -> tuple[float, float, float, float]:
-    """The region's box as numbers."""
-    box = region.box
-    return box.x_min, box.y_min, box.x_max, box.y_max
+    return boxes_of(regions).clip(LOWEST, HIGHEST)
 
 
 def shapes_of(corners: Array) -> Array:

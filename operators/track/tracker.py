@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frames.frame import Region
+from operators.frames.frame import Region, boxes_of
 from operators.track.association import Pairs, assign, distances_and_costs
-from operators.track.kalman import Array, begin, corners, corners_of, correct, predict, shapes_of
+from operators.track.kalman import Array, begin, corners_of, correct, predict, shapes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _Seen:
     def of(cls, regions: Sequence[Region]) -> _Seen:
         """Their order depends on the regions alone, not on the order in which they come."""
         scores = [0.0 if math.isnan(one.confidence) else one.confidence for one in regions]
-        boxes = [corners(one) for one in regions]
+        boxes = boxes_of(regions).tolist()
         detected = [place for place, one in enumerate(regions) if one.age_s is None]
         finite = [place for place in detected if all(map(math.isfinite, boxes[place]))]
         places = sorted(finite, key=lambda place: (-scores[place], boxes[place], regions[place].label))[:MAX_OBJECTS]

@@ -9,18 +9,13 @@ import numpy as np
 
 from operators.detect.needed.flow import Boxes, Corners, Flow, moved
 from operators.frames.changes import COLUMNS, ROWS, Cells
-from operators.frames.frame import Box, Landmarks, Region
+from operators.frames.frame import Box, Landmarks, Region, boxes_of
 from operators.track.tracker import Centres, KalmanTracker
 
 FADING_PER_S = 0.1
 """Share of its confidence that a region loses in a second without the detector."""
 LEAST_INSIDE = 0.3
 """A region of which less than this share of the box lies in the frame has left it."""
-
-
-def boxes_of(regions: Sequence[Region]) -> Boxes:
-    """Return the regions' corners, N × 4."""
-    return np.array([[r.box.x_min, r.box.y_min, r.box.x_max, r.box.y_max] for r in regions], np.float64).reshape(-1, 4)
 
 
 def identify(regions: Sequence[Region], tracker: KalmanTracker, elapsed_s: float) -> None:

@@ -11,11 +11,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from operators.detect.agreement import SAME_OBJECT
+from operators.detect.agreement import paired
 from operators.detect.detections import overlaps
-from operators.frames.frame import Region
+from operators.frames.frame import Region, boxes_of
 
 
 def agreement(wanted: Sequence[Region], found: Sequence[Region], sure: float) -> float:
@@ -53,17 +52,10 @@ def _share(matched: int, odd: int) -> float:
 
 def matched_pairs(wanted: Sequence[Region], found: Sequence[Region]) -> list[tuple[int, int]]:
     """Return the places of objects that match, in either list."""
-    if not wanted or not found:
-        return []
-    shares = overlaps(_corners(found), _corners(wanted))
-    shares[np.array([[one.label != other.label for other in wanted] for one in found])] = 0.0
-    pairs = []
-    for index in sorted(range(len(found)), key=lambda each: -found[each].confidence):
-        best = int(shares[index].argmax())
-        if shares[index, best] >= SAME_OBJECT:
-            shares[:, best] = 0.0
-            pairs.append((best, index))
-    return pairs
+    shares = overlaps(boxes_of(found), boxes_of(wanted))
+    kinds = np.unique([one.label for one in (*found, *wanted)], return_inverse=True)[1]
+    shares[kinds[: len(found), None] != kinds[len(found) :]] = 0.0
+    return [(other, one) for one, other in paired(shares, [each.confidence for each in found])]
 
 
 def _confidences(regions: Sequence[Region]) -> defaultdict[str, list[float]]:
@@ -72,7 +64,3 @@ def _confidences(regions: Sequence[Region]) -> defaultdict[str, list[float]]:
     for region in sorted(regions, key=lambda each: -each.confidence):
         found[region.label].append(region.confidence)
     return found
-
-
-def _corners(regions: Sequence[Region]) -> NDArray[np.float64]:
-    return np.array([[one.box.x_min, one.box.y_min, one.box.x_max, one.box.y_max] for one in regions], np.float64)

@@ -7,12 +7,12 @@ from copy import copy
 from dataclasses import InitVar, dataclass, field, replace
 
 from operators.decision import Past
-from operators.detect.needed.carried import boxes_of, centred, covered_cells, identify, shifted
+from operators.detect.needed.carried import centred, covered_cells, identify, shifted
 from operators.detect.needed.flow import flow
 from operators.detect.needed.policy import FrameChanges, Reason, When
 from operators.detect.needed.window import FrameWindow, KnownFrame, Planned
 from operators.frames.changes import Cells, changed_cells, thumbnail
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, boxes_of
 from operators.frames.media_stopwatch import MediaStopwatch
 from operators.track.tracker import KalmanTracker, TrackSettings
 from serving.common.tensors import Image

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from operators.detect.needed.bisection import Bisection, FrameSpan, Repeated, Verdict
-from operators.detect.needed.carried import aged, boxes_of, centred, covered_cells, identify, inside
+from operators.detect.needed.carried import aged, centred, covered_cells, identify, inside
 from operators.detect.needed.doubt import Halved
 from operators.detect.needed.matching import misplaced
 from operators.detect.needed.policy import UNSTEADY_SHARE
 from operators.frames.changes import Cells, changed_cells, thumbnail
-from operators.frames.frame import Region
+from operators.frames.frame import Region, boxes_of
 from operators.frames.planes import Pixels
 from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
