@@ -84,10 +84,10 @@ class Router:
         await asyncio.gather(*(client.close() for client in self._clients.values()))
 
     def card(self, model: str) -> ModelCard:
-        served, backend = placed(model)
         if model in self._faults:
             raise self._faults[model]
-        return self._local.card(served) if backend in (None, ANYWHERE) else self._client(model).card(served)
+        served, client = self._asked_at(model)
+        return (client or self._local).card(served)
 
     def place_of(self, model: str, price: PriceAt = free) -> str:
         """The name under which a model is run now: for ``on auto`` that of a place, for any other itself."""
@@ -95,14 +95,12 @@ class Router:
         return model if choice is None else choice.choose(self._clock.monotonic_s(), self._may_answer, price)
 
     def is_placed(self, model: str) -> bool | None:
-        served, backend = placed(model)
-        return None if backend in (None, ANYWHERE) else self._client(model).is_placed(served)
+        served, client = self._asked_at(model)
+        return None if client is None else client.is_placed(served)
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
-        served, backend = placed(model)
-        if backend in (None, ANYWHERE):
-            return await self._local.fitted(served, width, height, detail)
-        return await self._client(model).fitted(served, width, height, detail)
+        served, client = self._asked_at(model)
+        return await (client or self._local).fitted(served, width, height, detail)
 
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         if placed(model)[1] is not None:
@@ -110,48 +108,50 @@ class Router:
         return self._local.add_cuts(model, cuts)
 
     async def load(self, model: str) -> float:
-        served, backend = placed(model)
         if model in self._faults:
             raise self._faults[model]
-        if backend is None or backend == ANYWHERE:
+        served, client = self._asked_at(model)
+        if client is None:
             return await self._local.load(served)
-        await self._client(model).load(served)
+        await client.load(served)
         return 0.0
 
     async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """See ``Inference``; raises BackendDown where the backend of a model does not answer."""
         began_s = self._clock.monotonic_s()
-        served, backend = placed(model)
-        if backend in (None, ANYWHERE):  # the latter is measured here
-            answer = await self._local.infer(served, batch, urgency, policy)
-        else:
-            answer = await self._asked(model, served, batch, urgency)
+        served, client = self._asked_at(model)
+        try:
+            if client is None:
+                answer = await self._local.infer(served, batch, urgency, policy)
+            else:
+                answer = await client.infer(served, batch, urgency)
+        except BackendDown:
+            for choice in self._choices.values():
+                choice.failed(model, self._clock.monotonic_s())
+            raise
         took_s = self._clock.monotonic_s() - began_s
         if not urgency.background:
             for choice in self._choices.values():
                 choice.took(model, len(batch), took_s)
-        if backend not in (None, ANYWHERE):
+        if client is not None:
             self._observer.network_ran(model, len(batch), took_s)
         return answer
 
     def measured(self, model: str) -> VariantFigures | None:
         """See ``Backend.measured``; of remote models as the wire shows it now, None as long as nobody has looked."""
-        served, backend = placed(model)
-        if backend is None:
-            return self._local.measured(model)
-        if backend == ANYWHERE:
+        served, client = self._asked_at(model)
+        if client is None:
             return self._local.measured(served)
-        tail_s = self._client(model).times(served)
+        tail_s = client.times(served)
         return VariantFigures(tail_s, None) if tail_s else None
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """See ``Backend.keep``; times of remote models are kept for this process only."""
-        served, backend = placed(model)
-        if backend is None:
+        if placed(model)[1] is None:
             return self._local.keep(model, tail_s)
-        if backend == ANYWHERE:
-            return VariantFigures(tail_s, None)
-        self._client(model).keep_times(served, tail_s)
+        served, client = self._asked_at(model)
+        if client is not None:
+            client.keep_times(served, tail_s)
         return VariantFigures(tail_s, None)
 
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:
@@ -160,14 +160,6 @@ class Router:
         if backend is None:
             return self._local.processor_s(model, shape)
         return None if backend == ENDPOINT else CALL_S
-
-    async def _asked(self, model: str, served: str, batch: Array, urgency: Urgency) -> list[Array]:
-        try:
-            return await self._client(model).infer(served, batch, urgency)
-        except BackendDown:
-            for choice in self._choices.values():
-                choice.failed(model, self._clock.monotonic_s())
-            raise
 
     async def _ready(self, model: str) -> None:
         """Connect one remote model, or one that may be anywhere."""
@@ -204,6 +196,11 @@ class Router:
             return True
         client = self._client(name)
         return client.may_answer and client.identity(served) == self._local.card(served).identity
+
+    def _asked_at(self, model: str) -> tuple[str, BackendClient | EndpointsClient | None]:
+        """The name of a model where it is asked, and who asks there; None: here, as is one that may be anywhere."""
+        served, backend = placed(model)
+        return served, None if backend in (None, ANYWHERE) else self._client(model)
 
     def _client(self, model: str) -> BackendClient | EndpointsClient:
         backend = placed(model)[1]

@@ -189,8 +189,8 @@ class BackendClient:
 
             async def attempt(server: ServerChannel, left_s: float) -> list[Array]:
                 asked = await self._verified(model, server, left_s)
-                call = InferenceCall(asked, batch, urgency, self._tools.limits, least)
-                return await call.to(server, left_s, self._clock.monotonic_s())
+                call = InferenceCall(asked, batch, urgency, self._tools.limits, self._clock, least)
+                return await call.to(server, left_s)
 
             left_s = within_s - (self._clock.monotonic_s() - began_s)
             return await self._calls.make(model.served, attempt, left_s, urgency.droppable)

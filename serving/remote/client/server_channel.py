@@ -104,7 +104,8 @@ class ServerChannel:
         self._calls: set[grpc.aio.Call] = set()
         self._in_flight = self._missed = 0
         self._tasks: list[asyncio.Task[None]] = []
-        self._refused_by: str | None = None
+        self.refused_by: str | None = None
+        """Why it does not let this process in, or cannot be spoken to; None where nothing is known of that."""
         self.regions = RegionRing(self._register) if is_here(target) else None
 
     def start(self) -> None:
@@ -117,11 +118,6 @@ class ServerChannel:
     @property
     def idle(self) -> bool:
         return not self._in_flight
-
-    @property
-    def refused_by(self) -> str | None:
-        """Why it does not let this process in, or cannot be spoken to; None where nothing is known of that."""
-        return self._refused_by
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -199,7 +195,7 @@ class ServerChannel:
         try:
             said = await self.ask(SERVER_READY, pb.ServerReadyRequest(), PROBE_WITHIN_S)
         except grpc.aio.AioRpcError as error:
-            self._refused_by = f"{error.code().name}: {said_by(error)}"
+            self.refused_by = f"{error.code().name}: {said_by(error)}"
             if error.code() in GARBLED:
                 self.connect_anew()
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
@@ -210,9 +206,9 @@ class ServerChannel:
             self._give_up()
             return False
         except (ServerLost, Malformed) as error:
-            self._refused_by = f"its answer is none: {error}" if isinstance(error, Malformed) else None
+            self.refused_by = f"its answer is none: {error}" if isinstance(error, Malformed) else None
             return False
-        self._missed, self._refused_by = 0, None
+        self._missed, self.refused_by = 0, None
         return said.ready
 
     async def _look_at_networks(self) -> None:

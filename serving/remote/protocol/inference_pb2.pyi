@@ -374,25 +374,11 @@ class ModelStatisticsResponse(_message.Message):
     model_stats: _containers.RepeatedCompositeFieldContainer[ModelStatistics]
     def __init__(self, model_stats: _Optional[_Iterable[_Union[ModelStatistics, _Mapping]]] = ...) -> None: ...
 
-class ModelRepositoryParameter(_message.Message):
-    __slots__ = ("bool_param", "int64_param", "string_param", "bytes_param")
-    BOOL_PARAM_FIELD_NUMBER: _ClassVar[int]
-    INT64_PARAM_FIELD_NUMBER: _ClassVar[int]
-    STRING_PARAM_FIELD_NUMBER: _ClassVar[int]
-    BYTES_PARAM_FIELD_NUMBER: _ClassVar[int]
-    bool_param: bool
-    int64_param: int
-    string_param: str
-    bytes_param: bytes
-    def __init__(self, bool_param: _Optional[bool] = ..., int64_param: _Optional[int] = ..., string_param: _Optional[str] = ..., bytes_param: _Optional[bytes] = ...) -> None: ...
-
 class RepositoryIndexRequest(_message.Message):
-    __slots__ = ("repository_name", "ready")
-    REPOSITORY_NAME_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("ready",)
     READY_FIELD_NUMBER: _ClassVar[int]
-    repository_name: str
     ready: bool
-    def __init__(self, repository_name: _Optional[str] = ..., ready: _Optional[bool] = ...) -> None: ...
+    def __init__(self, ready: _Optional[bool] = ...) -> None: ...
 
 class RepositoryIndexResponse(_message.Message):
     __slots__ = ("models",)
@@ -412,42 +398,20 @@ class RepositoryIndexResponse(_message.Message):
     def __init__(self, models: _Optional[_Iterable[_Union[RepositoryIndexResponse.ModelIndex, _Mapping]]] = ...) -> None: ...
 
 class RepositoryModelLoadRequest(_message.Message):
-    __slots__ = ("repository_name", "model_name", "parameters")
-    class ParametersEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: ModelRepositoryParameter
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[ModelRepositoryParameter, _Mapping]] = ...) -> None: ...
-    REPOSITORY_NAME_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("model_name",)
     MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
-    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
-    repository_name: str
     model_name: str
-    parameters: _containers.MessageMap[str, ModelRepositoryParameter]
-    def __init__(self, repository_name: _Optional[str] = ..., model_name: _Optional[str] = ..., parameters: _Optional[_Mapping[str, ModelRepositoryParameter]] = ...) -> None: ...
+    def __init__(self, model_name: _Optional[str] = ...) -> None: ...
 
 class RepositoryModelLoadResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class RepositoryModelUnloadRequest(_message.Message):
-    __slots__ = ("repository_name", "model_name", "parameters")
-    class ParametersEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: ModelRepositoryParameter
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[ModelRepositoryParameter, _Mapping]] = ...) -> None: ...
-    REPOSITORY_NAME_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("model_name",)
     MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
-    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
-    repository_name: str
     model_name: str
-    parameters: _containers.MessageMap[str, ModelRepositoryParameter]
-    def __init__(self, repository_name: _Optional[str] = ..., model_name: _Optional[str] = ..., parameters: _Optional[_Mapping[str, ModelRepositoryParameter]] = ...) -> None: ...
+    def __init__(self, model_name: _Optional[str] = ...) -> None: ...
 
 class RepositoryModelUnloadResponse(_message.Message):
     __slots__ = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -48,10 +48,10 @@ def values(parameters: Mapping[str, InferParameter], limits: WireLimits) -> dict
     """All values by name; Malformed for too many, for long ones and for those without a value."""
     if len(parameters) > limits.parameters:
         raise Malformed(f"{len(parameters)} parameters are more than the {limits.parameters} that are allowed")
-    found: MutableMapping[str, Value] = {}
-    for name, parameter in parameters.items():
-        found[checked_name(name, "the name of a parameter", limits)] = _value(name, parameter, limits)
-    return dict(found)
+    return {
+        checked_name(name, "the name of a parameter", limits): _value(name, parameter, limits)
+        for name, parameter in parameters.items()
+    }
 
 
 def checked_name(name: str, what: str, limits: WireLimits) -> str:

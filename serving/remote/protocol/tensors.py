@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,8 @@ Described = ModelInferRequest.InferInputTensor | ModelInferResponse.InferOutputT
 LARGEST_AXIS = 1 << 31
 
 
-class SharedReader(Protocol):
-    """Regions of shared memory, as the decoder sees them."""
-
-    def read(self, place: SharedPlace, into: Array) -> None:
-        """Fill a contiguous array of the place's size; Malformed where the region is not known or ends before."""
+ReadShared = Callable[[SharedPlace, Array], None]
+"""Fills a contiguous array of the place's size; Malformed where the region is not known or ends before."""
 
 
 def add_input(request: ModelInferRequest, name: str, array: Array, place: SharedPlace | None = None) -> None:
@@ -44,19 +41,19 @@ def raw(array: Array) -> bytes:
     return array.astype(DTYPES[datatype(array.dtype)], copy=False).tobytes()
 
 
-def read_inputs(request: ModelInferRequest, limits: WireLimits, shared: SharedReader | None) -> dict[str, Array]:
+def read_inputs(request: ModelInferRequest, limits: WireLimits, shared: ReadShared | None) -> dict[str, Array]:
     """The arrays of a request by name; Malformed where anything is not as it should be. Some cannot be written to."""
     return _read(request.inputs, request.raw_input_contents, limits, shared)
 
 
 def read_outputs(
-    response: ModelInferResponse, limits: WireLimits, shared: SharedReader | None, wanted: Container[str] | None = None
+    response: ModelInferResponse, limits: WireLimits, wanted: Container[str] | None = None
 ) -> dict[str, Array]:
     """The arrays of an answer by name; Malformed where anything is not as it should be. Some cannot be written to.
 
     ``wanted``: the names of those that are read; None: all.
     """
-    return _read(response.outputs, response.raw_output_contents, limits, shared, wanted)
+    return _read(response.outputs, response.raw_output_contents, limits, None, wanted)
 
 
 def _describe(tensor: Described, name: str, array: Array, place: SharedPlace | None) -> None:
@@ -70,7 +67,7 @@ def _read(
     tensors: Sequence[Described],
     raws: Sequence[bytes],
     limits: WireLimits,
-    shared: SharedReader | None,
+    shared: ReadShared | None,
     wanted: Container[str] | None = None,
 ) -> dict[str, Array]:
     if len(tensors) > limits.tensors:
@@ -102,7 +99,7 @@ class _Source(NamedTuple):
     """Those that no tensor before it has taken."""
     any_raw: bool
     limits: WireLimits
-    shared: SharedReader | None
+    shared: ReadShared | None
     what: str
 
 
@@ -125,7 +122,7 @@ def _from_region(place: SharedPlace, dtype: np.dtype[Any], items: int, source: _
         raise Malformed(f"{source.what}: shared memory is not spoken here")
     _fits(place.size, dtype, items, source.what)
     array = np.empty(items, dtype)
-    source.shared.read(place, array)
+    source.shared(place, array)
     return _checked(array, source.what)
 
 

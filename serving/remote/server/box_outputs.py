@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,13 +36,9 @@ class FoundBoxes(Protocol):
         """K × 5 × 2, where the detector tells them."""
 
 
-class BoxReader(Protocol):
-    """Decodes a detector's raw outputs: ``operators.detect.decoding.decode``."""
-
-    def __call__(
-        self, card: ModelCard, outputs: Sequence[Array], min_score: float | None = None, /
-    ) -> Sequence[FoundBoxes]:
-        """One entry per picture; ModelError where the outputs do not fit the card."""
+BoxReader = Callable[[ModelCard, Sequence[Array], float | None], Sequence[FoundBoxes]]
+"""Decodes a detector's raw outputs, one entry for each picture; ModelError where they do not fit the card:
+``operators.detect.decoding.decode``."""
 
 
 def box_specs(card: ModelCard) -> dict[str, TensorSpec]:

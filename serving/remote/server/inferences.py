@@ -55,7 +55,7 @@ class Inferences:
         wire = self.limits.wire
         asked = values(request.parameters, wire)
         urgency = read_urgency(asked, self.clock.monotonic_s())
-        pictures = _only(read_inputs(request, wire, regions))
+        pictures = _only(read_inputs(request, wire, None if regions is None else regions.read))
         wanted = _wanted(network, request)
         with self._counted(network, urgency, len(pictures)), self._room(pictures):
             card = await self.networks.fitted(network, pictures)

@@ -16,7 +16,7 @@ from serving.common.tensors import Array
 from serving.common.untrusted import decode, printable
 from serving.errors import Malformed
 from serving.remote.protocol import inference_pb2 as pb
-from serving.remote.protocol.parameters import FIELDS, ParameterMap, Value, WireLimits, set_parameter
+from serving.remote.protocol.parameters import FIELDS, ParameterMap, Value, WireLimits, set_parameter, values
 from serving.remote.protocol.tensors import DTYPES, MOST_ELEMENTS, dtype_of, read_outputs
 
 BINARY_SIZE, BINARY_OUTPUT, BINARY_OUTPUTS = "binary_data_size", "binary_data", "binary_data_output"
@@ -91,7 +91,7 @@ def read_question(model: str, version: str, body: bytes, json_bytes: int, limits
 def write_answer(answer: pb.ModelInferResponse, asked: Asked, limits: WireLimits) -> tuple[bytes, int | None]:
     """A body, and how many bytes of it are JSON; None: all of them."""
     outputs, behind = list[dict[str, object]](), list[bytes]()
-    for name, array in read_outputs(answer, limits, None).items():
+    for name, array in read_outputs(answer, limits).items():
         output: dict[str, object] = {
             "name": name,
             "datatype": next(kind for kind, dtype in DTYPES.items() if dtype == array.dtype),
@@ -104,12 +104,8 @@ def write_answer(answer: pb.ModelInferResponse, asked: Asked, limits: WireLimits
             output["data"] = array.reshape(-1).tolist()
         outputs.append(output)
     said = {"model_name": answer.model_name, "model_version": answer.model_version, "id": answer.id}
-    json = msgspec.json.encode({**said, "parameters": _told(answer), "outputs": outputs})
+    json = msgspec.json.encode({**said, "parameters": values(answer.parameters, limits), "outputs": outputs})
     return b"".join([json, *behind]), len(json) if behind else None
-
-
-def _told(answer: pb.ModelInferResponse) -> dict[str, Value]:
-    return {name: getattr(each, each.WhichOneof("parameter_choice")) for name, each in answer.parameters.items()}
 
 
 def _put(parameters: ParameterMap, given: Parameters) -> None:

@@ -130,7 +130,7 @@ class V2Server:
         return f"ipv4:127.0.0.1:{self.port}"
 
     def read(self, place: SharedPlace, into: Array) -> None:
-        """See ``SharedReader``."""
+        """See ``ReadShared``."""
         if place.region not in self._regions:
             raise Malformed(f"there is no region {place.region}")
         self._regions[place.region].read(place.offset, into)
@@ -190,7 +190,7 @@ class V2Server:
             await context.abort(self.fails, "told to")
         network = await self._network(question.model_name, context)
         try:
-            (batch,) = read_inputs(question, LIMITS, self).values()
+            (batch,) = read_inputs(question, LIMITS, self.read).values()
         except Malformed as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         answer = pb.ModelInferResponse(model_name=question.model_name)

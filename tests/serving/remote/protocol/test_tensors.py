@@ -33,7 +33,7 @@ def test_arrays_come_back_bit_for_bit(given: list[Array]) -> None:
     for place, array in enumerate(given):
         add_input(request, f"t{place}", array)
         add_output(response, f"t{place}", array)
-    for found in (read_inputs(sent(request), LIMITS, None), read_outputs(response, LIMITS, None)):
+    for found in (read_inputs(sent(request), LIMITS, None), read_outputs(response, LIMITS)):
         assert list(found) == [f"t{place}" for place in range(len(given))]
         for array, back in zip(given, found.values(), strict=True):
             assert (back.dtype, back.shape, back.tobytes()) == (array.dtype, array.shape, array.tobytes())
@@ -168,7 +168,7 @@ def test_tensors_in_shared_memory_take_no_raw_contents() -> None:
     request = ModelInferRequest()
     add_input(request, "first", first, SharedPlace("r", 4, 12))
     add_input(request, "second", second)
-    found = read_inputs(sent(request), LIMITS, Memory(bytes(4) + first.tobytes()))
+    found = read_inputs(sent(request), LIMITS, Memory(bytes(4) + first.tobytes()).read)
     assert found["first"].tolist() == first.tolist()
     assert found["second"].tolist() == second.tolist()
 
@@ -177,7 +177,7 @@ def test_a_place_of_another_size_than_the_shape_is_refused() -> None:
     request = ModelInferRequest()
     add_input(request, "t", np.zeros(3, np.float32), SharedPlace("r", 0, 16))
     with pytest.raises(Malformed, match="16 bytes, where its shape has 12"):
-        read_inputs(request, LIMITS, Memory(bytes(16)))
+        read_inputs(request, LIMITS, Memory(bytes(16)).read)
 
 
 @given(st.binary(max_size=200))

@@ -39,7 +39,7 @@ class Served:
     port: int
 
     async def infer(self, request: pb.ModelInferRequest) -> dict[str, Array]:
-        return read_outputs(await MODEL_INFER.on(self.channel)(request), WIRE, None)
+        return read_outputs(await MODEL_INFER.on(self.channel)(request), WIRE)
 
 
 @asynccontextmanager
