@@ -1,4 +1,5 @@
-"""Regions of shared memory that clients of this machine have made known: each belongs to the connection that did.
+"""Regions of shared memory that clients of this machine have made known: each belongs to the connection that did, or
+to the user of a Unix socket, whose connections cannot be told apart.
 
 They are opened by descriptor and never mapped, and every use looks at the size that they have then. Those whose name is
 gone are closed; those of ours whose owner has died lose their name.
