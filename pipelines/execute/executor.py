@@ -15,7 +15,7 @@ from pipelines.execute.lane import Claim, Dropped
 from pipelines.execute.lanes import FrameTurn, Lanes, LoadFrame
 from pipelines.execute.moments import Moment
 from pipelines.execute.objects import objects_of
-from pipelines.execute.overload import POLICIES, StreamPatience, WaitingFrame
+from pipelines.execute.overload import StreamPatience
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.execute.walk import Outset, Progress, Walk
 from pipelines.planning.planner import Planner, Start
@@ -52,12 +52,11 @@ class Executor:
     async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
         moment = self._moment(header)
-        waiting = WaitingFrame(header.seq, self._deadline(moment))
         self._planner.arrived(header.stream, self.clock.monotonic_s())
         ahead = self._waiting.get(header.stream) if header.raw else None
         if ahead is not None:
             ahead.arrived(header, load)
-        claim = Claim(waiting, self._patient(header.stream), partial(self._begin, header, moment))
+        claim = Claim(self._deadline(moment), self._patient(header.stream), partial(self._begin, header, moment))
         try:
             return await self._lanes.run(header, load, claim)
         except Dropped as drop:
@@ -98,7 +97,7 @@ class Executor:
 
     def _patient(self, stream: str) -> StreamPatience:
         if stream not in self._patience:
-            self._patience[stream] = StreamPatience(POLICIES[self._policies.get(stream, "block")]())
+            self._patience[stream] = StreamPatience(self._policies.get(stream, "block"))
         return self._patience[stream]
 
     def _moment(self, header: FrameHeader) -> Moment:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from operators.wire.schema import FrameId
-from pipelines.execute.overload import LATE, QUEUE_FULL, StreamPatience, WaitingFrame
+from pipelines.execute.overload import LATE, QUEUE_FULL, StreamPatience
 from serving.common.clock import SYSTEM, Clock, Timer
 
 T = TypeVar("T")
@@ -33,10 +33,11 @@ class Claim(Generic[Turn, T]):
     All claims are asked for their work before any is done.
     """
 
-    __slots__ = ("done", "patience", "timer", "waiting", "work")
+    __slots__ = ("deadline_s", "done", "patience", "timer", "work")
 
-    def __init__(self, waiting: WaitingFrame, patience: StreamPatience, work: Callable[[Turn], Awaitable[T]]) -> None:
-        self.waiting, self.patience, self.work = waiting, patience, work
+    def __init__(self, deadline_s: float, patience: StreamPatience, work: Callable[[Turn], Awaitable[T]]) -> None:
+        """``deadline_s``: of the frame, for this query, on the monotonic clock."""
+        self.deadline_s, self.patience, self.work = deadline_s, patience, work
         self.done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.timer: Timer | None = None
 
@@ -81,7 +82,7 @@ class Lane(Generic[Turn, T]):
         A claim on the newest frame that waits joins those on it; ``turn`` is made once for all of them.
         """
         if self._is_late(claim, newer_waiting=False):
-            claim.patience.service.dropped()
+            claim.patience.dropped()
             raise Dropped(LATE)
         newest = self._queue[-1] if self._queue else None
         if newest is None or newest.frame != frame or any(each.patience is claim.patience for each in newest.claims):
@@ -89,7 +90,7 @@ class Lane(Generic[Turn, T]):
             newest = _Entry(frame, turn)
             self._queue.append(newest)
         newest.claims.append(claim)
-        self._hurried |= not claim.patience.policy.patient
+        self._hurried |= not claim.patience.patient
         self._drop_late()
         self._set_timer(claim)
         if self.runner is None:
@@ -103,7 +104,7 @@ class Lane(Generic[Turn, T]):
 
     def waiting(self, patience: StreamPatience) -> list[float]:
         """Deadlines of the frames that wait with a claim of this query, in their order."""
-        return [each.waiting.deadline for entry in self._queue for each in entry.claims if each.patience is patience]
+        return [each.deadline_s for entry in self._queue for each in entry.claims if each.patience is patience]
 
     @property
     def crowded(self) -> bool:
@@ -111,13 +112,13 @@ class Lane(Generic[Turn, T]):
         return 2 * len(self._queue) >= self._depth
 
     def _make_room(self, patience: StreamPatience) -> None:
-        """Drop what the policy gives up where the lane is full, unless another query wants all frames."""
+        """Drop the oldest frames where the lane is full, unless a query wants them all."""
         while len(self._queue) >= self._depth:
-            victim = patience.policy.overflow([entry.claims[0].waiting for entry in self._queue])
-            if victim is None or any(each.patience.policy.patient for each in self._queue[victim].claims):
+            oldest = self._queue[0]
+            if patience.patient or any(each.patience.patient for each in oldest.claims):
                 return
-            for claim in self._queue[victim].claims[:]:
-                self._drop(self._queue[victim], claim, QUEUE_FULL)
+            for claim in oldest.claims[:]:
+                self._drop(oldest, claim, QUEUE_FULL)
 
     async def _drain(self) -> None:
         while self._queue:
@@ -138,7 +139,7 @@ class Lane(Generic[Turn, T]):
             await entry.turn(partial(self._together, claims, started_s))
         except Exception as error:
             for claim in claims:
-                claim.patience.service.observe(self._clock.monotonic_s() - started_s)
+                claim.patience.analysed(self._clock.monotonic_s() - started_s)
                 claim.fail(error)
 
     async def _together(self, claims: Sequence[Claim[Turn, T]], started_s: float, turn: Turn) -> None:
@@ -146,30 +147,29 @@ class Lane(Generic[Turn, T]):
         await (works[0] if len(works) == 1 else asyncio.gather(*works))
 
     async def _answer(self, claim: Claim[Turn, T], work: Awaitable[T], started_s: float) -> None:
-        service = claim.patience.service
+        patience = claim.patience
         try:
             result = await work
         except Dropped as drop:  # given up half-way, which says nothing about the time that a frame takes
-            service.dropped()
+            patience.dropped()
             claim.fail(drop)
         except Exception as error:
-            service.observe(self._clock.monotonic_s() - started_s)
+            patience.analysed(self._clock.monotonic_s() - started_s)
             claim.fail(error)
         else:
-            service.observe(self._clock.monotonic_s() - started_s)
+            patience.analysed(self._clock.monotonic_s() - started_s)
             if not claim.done.cancelled():
                 claim.done.set_result(result)
 
     def _is_late(self, claim: Claim[Turn, T], newer_waiting: bool) -> bool:
-        patience, now_s = claim.patience, self._clock.monotonic_s()
-        return patience.policy.late(claim.waiting, newer_waiting, now_s, patience.service.seconds)
+        return claim.patience.late(claim.deadline_s, newer_waiting, self._clock.monotonic_s())
 
     def _drop_late(self) -> None:
         if not self._hurried:
             return
         for entry in list(self._queue):
             for claim in entry.claims[:]:
-                if not claim.patience.policy.patient and self._is_late(claim, entry is not self._queue[-1]):
+                if not claim.patience.patient and self._is_late(claim, entry is not self._queue[-1]):
                     self._drop(entry, claim, LATE)
 
     def _drop(self, entry: _Entry[Turn, T], claim: Claim[Turn, T], cause: str) -> None:
@@ -177,13 +177,13 @@ class Lane(Generic[Turn, T]):
         if not entry.claims:
             self._queue.remove(entry)
         _cancel_timer(claim)
-        claim.patience.service.dropped()
+        claim.patience.dropped()
         claim.fail(Dropped(cause))
 
     def _set_timer(self, claim: Claim[Turn, T]) -> None:
         """Check again when the deadline passes: the drop must show even while the frame before it never ends."""
-        if not claim.patience.policy.patient and not claim.done.done():
-            due_s = max(claim.waiting.deadline, self._clock.monotonic_s())
+        if not claim.patience.patient and not claim.done.done():
+            due_s = max(claim.deadline_s, self._clock.monotonic_s())
             claim.timer = self._clock.call_at(due_s + 0.001, self._drop_late)
 
 
@@ -193,4 +193,4 @@ def _cancel_timer(claim: Claim[Turn, T]) -> None:
 
 
 def _deadline(claim: Claim[Turn, T]) -> float:
-    return claim.waiting.deadline
+    return claim.deadline_s

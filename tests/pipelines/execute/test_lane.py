@@ -7,7 +7,7 @@ import pytest
 
 from operators.wire.schema import FrameId
 from pipelines.execute.lane import Claim, Dropped, Lane
-from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, StreamPatience, WaitingFrame
+from pipelines.execute.overload import LATE, QUEUE_FULL, StreamPatience
 from tests.fake_clock import FakeClock
 from tests.turns import turns
 
@@ -39,7 +39,7 @@ async def run(lane, seq, work, patience, deadline=FAR):
     async def turn(claimed):
         await claimed(None)
 
-    return await lane.run(FrameId("cam", "r", seq), Claim(WaitingFrame(seq, deadline), patience, work), turn)
+    return await lane.run(FrameId("cam", "r", seq), Claim(deadline, patience, work), turn)
 
 
 async def outcome(task):
@@ -50,7 +50,7 @@ async def outcome(task):
 
 
 async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
-    bench = Bench(Block(), depth=2)
+    bench = Bench("block", depth=2)
     tasks = [bench.put(seq, deadline=0.0) for seq in range(10)]
     await turns()
     assert bench.ran == []
@@ -61,7 +61,7 @@ async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
 
 
 async def test_a_frame_that_waits_for_room_is_not_overtaken():
-    lane, patience, order = Lane(depth=1), StreamPatience(Block()), []
+    lane, patience, order = Lane(depth=1), StreamPatience("block"), []
 
     async def submit(seq):
         async def work(turn):
@@ -79,7 +79,7 @@ async def test_a_frame_that_waits_for_room_is_not_overtaken():
 
 
 async def test_drop_oldest_loses_the_oldest_waiting_when_full():
-    bench = Bench(DropOldest(), depth=2)
+    bench = Bench("drop_oldest", depth=2)
     tasks = []
     for seq in range(5):
         tasks.append(bench.put(seq))
@@ -89,12 +89,12 @@ async def test_drop_oldest_loses_the_oldest_waiting_when_full():
 
 
 async def test_drop_late_refuses_at_enqueue_what_is_already_late():
-    bench = Bench(DropLate())
+    bench = Bench("drop_late")
     assert await outcome(bench.put(0, deadline=0.0)) == LATE
 
 
 async def test_drop_late_drops_on_the_timer_while_the_worker_never_frees():
-    bench = Bench(DropLate())
+    bench = Bench("drop_late")
     running = bench.put(0)
     await turns()
     late = bench.put(1, deadline=bench.soon())
@@ -108,7 +108,7 @@ async def test_drop_late_drops_on_the_timer_while_the_worker_never_frees():
 
 
 async def test_drop_oldest_lets_a_late_frame_give_way_to_a_newer_one_only():
-    bench = Bench(DropOldest(), depth=3)
+    bench = Bench("drop_oldest", depth=3)
     running = bench.put(0)
     await turns()
     late, newest = bench.put(1, deadline=bench.soon()), bench.put(2, deadline=bench.soon())
@@ -121,7 +121,7 @@ async def test_drop_oldest_lets_a_late_frame_give_way_to_a_newer_one_only():
 
 
 async def test_work_that_fails_fails_alone():
-    lane, patience = Lane(), StreamPatience(Block())
+    lane, patience = Lane(), StreamPatience("block")
 
     async def fail(turn):
         raise ValueError("bad frame")
@@ -136,7 +136,7 @@ async def test_work_that_fails_fails_alone():
 
 
 async def test_what_nobody_waits_for_any_more_is_not_done():
-    bench = Bench(Block())
+    bench = Bench("block")
     tasks = [bench.put(seq) for seq in range(3)]
     await turns()
     tasks[1].cancel()
@@ -147,7 +147,7 @@ async def test_what_nobody_waits_for_any_more_is_not_done():
 
 
 async def test_a_submitter_that_gives_up_does_not_stop_the_lane():
-    bench = Bench(Block())
+    bench = Bench("block")
     gone, stays = bench.put(0), bench.put(1)
     await turns()
     gone.cancel()
@@ -157,7 +157,7 @@ async def test_a_submitter_that_gives_up_does_not_stop_the_lane():
         await gone
 
 
-@pytest.mark.parametrize(("policy", "timers"), [(Block(), 0), (DropOldest(), 1), (DropLate(), 1)])
+@pytest.mark.parametrize(("policy", "timers"), [("block", 0), ("drop_oldest", 1), ("drop_late", 1)])
 async def test_a_timer_is_set_only_where_a_frame_can_be_late(policy, timers, monkeypatch):
     bench, asked = Bench(policy), []
     call_at = bench.clock.call_at
