@@ -17,7 +17,7 @@ from pipelines.execute.moments import Moment
 from pipelines.execute.objects import objects_of
 from pipelines.execute.overload import StreamPatience
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.execute.walk import Outset, Progress, Walk
+from pipelines.execute.walk import Progress, Walk
 from pipelines.planning.planner import Planner, Start
 from pipelines.query.dag import Dag
 from serving.common.redaction import redact
@@ -51,7 +51,7 @@ class Executor:
 
     async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
-        moment = self._moment(header)
+        moment = self._lanes.moment(header)
         self._planner.arrived(header.stream, self.clock.monotonic_s())
         ahead = self._waiting.get(header.stream) if header.raw else None
         if ahead is not None:
@@ -60,15 +60,14 @@ class Executor:
         try:
             return await self._lanes.run(header, load, claim)
         except Dropped as drop:
-            return self._unanalysed(header, moment, "dropped", drop.cause)
+            return self.unanalysed(header, "dropped", drop.cause, moment)
         finally:
             if ahead is not None:
                 ahead.gone(header)
 
-    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
-        return self._unanalysed(header, self._moment(header), outcome, cause)
-
-    def _unanalysed(self, header: FrameHeader, moment: Moment, outcome: Outcome, cause: str) -> Result:
+    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str, moment: Moment | None = None) -> Result:
+        """Make the result of a frame that no node has looked at."""
+        moment = moment or self._lanes.moment(header)
         plan = Plan(
             slo_ms=self._dag.slo_ms,
             deadline_met=False,
@@ -100,9 +99,6 @@ class Executor:
             self._patience[stream] = StreamPatience(self._policies.get(stream, "block"))
         return self._patience[stream]
 
-    def _moment(self, header: FrameHeader) -> Moment:
-        return self._lanes.moment(header)
-
     def _ms_since(self, moment: Moment) -> float:
         return (self.clock.monotonic_s() - moment.captured_s) * 1000
 
@@ -118,7 +114,7 @@ class Executor:
         waiting_s, unhurried = lane.waiting(self._patient(stream)), stream in self._unhurried
         droppable = self._policies.get(stream) == "drop_late"
         start = Start(stream, now_s, deadline_s, droppable, waiting_s, lane.crowded, header.id, unhurried)
-        progress = self._walk.begin(Outset(turn.frame, start, ahead, turn.watch.another(), turn.answers))
+        progress = self._walk.begin(turn.frame, start, ahead, turn.watch.another(), turn.answers)
         return self._analyse(progress, moment, (turn.began_s - moment.captured_s) * 1000)
 
     async def _analyse(self, progress: Progress, moment: Moment, queue_ms: float) -> Result:

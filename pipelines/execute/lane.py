@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from operators.wire.schema import FrameId
@@ -130,7 +131,7 @@ class Lane(Generic[Turn, T]):
                 _cancel_timer(claim)
             wanted = [claim for claim in entry.claims if not claim.done.cancelled()]
             if wanted:  # else nobody waits for it any more
-                await self._perform(entry, wanted if len(wanted) == 1 else sorted(wanted, key=_deadline))
+                await self._perform(entry, wanted if len(wanted) == 1 else sorted(wanted, key=attrgetter("deadline_s")))
         self.runner = None
 
     async def _perform(self, entry: _Entry[Turn, T], claims: Sequence[Claim[Turn, T]]) -> None:
@@ -190,7 +191,3 @@ class Lane(Generic[Turn, T]):
 def _cancel_timer(claim: Claim[Turn, T]) -> None:
     if claim.timer is not None:
         claim.timer.cancel()
-
-
-def _deadline(claim: Claim[Turn, T]) -> float:
-    return claim.deadline_s

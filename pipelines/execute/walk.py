@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_part
@@ -28,6 +28,20 @@ from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
+
+
+AFTER = 3
+"""Consecutive frames of a stream that fail at a node for an unforeseen reason: it drops what it knows of the stream,
+which may be what makes it fail."""
+
+
+class Failures:
+    """The failures of one stream's frames."""
+
+    def __init__(self) -> None:
+        self.mishaps = Mishaps(log)
+        self.running = Counter[str]()
+        """By node, failures running for an unforeseen reason."""
 
 
 class Walked(NamedTuple):
@@ -53,25 +67,15 @@ class _NodeTurn(NamedTuple):
         return self.node.source is None or bool(self.regions)
 
 
-class Outset(NamedTuple):
-    """A frame that sets out, and all it takes along."""
-
-    frame: Frame
-    start: Start
-    ahead: Ahead | None
-    watch: StageStopwatch
-    answers: FrameAnswers
-    """Those of nodes that other walks with the frame share."""
-
-
 class Progress:
-    """How far a frame has come in one walk; a ``Sharer``."""
+    """A frame with all that it takes along, and how far it has come in one walk; a ``Sharer``."""
 
-    def __init__(self, outset: Outset, nodes: Mapping[int, DagNode], call: Callable[[DagNode, Progress], Call]) -> None:
-        """``nodes``: by the ``id()`` of their operators; ``call``: plans for a node."""
-        self.frame, self.start, self.ahead = outset.frame, outset.start, outset.ahead
-        self.watch, self.answers = outset.watch, outset.answers
-        self._nodes, self._call = nodes, call
+    def __init__(
+        self, walk: Walk, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch, answers: FrameAnswers
+    ) -> None:
+        """``answers``: those of nodes that other walks with the frame share."""
+        self.frame, self.start, self.ahead, self.watch, self.answers = frame, start, ahead, watch, answers
+        self._walk = walk
         self.found: list[Region] = []
         self.seen: dict[str, Sequence[Region]] = {}
         """The output of each node."""
@@ -80,10 +84,10 @@ class Progress:
         """Numbers of objects that nodes had to look at; a node without an input looks at the frame."""
 
     def has(self, operator: Operator) -> bool:
-        return id(operator) in self._nodes
+        return id(operator) in self._walk.nodes
 
     def plan(self, operator: Operator) -> Call:
-        return self._call(self._nodes[id(operator)], self)
+        return self._walk.plan(self._walk.nodes[id(operator)], self)
 
     def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:
         """Note for the result what a node had to do, and did."""
@@ -103,20 +107,22 @@ class Walk:
         self._downstream = Downstream(dag.names)
         models = {node.name: node.models[0] for node in dag.nodes if node.has_network}
         self._shares = StageShares(dag.names, models, dag.slo_ms / 1000, surroundings.curves)
-        self._fresh_starts = FreshStarts()
         self._shared = {node.name: shared_part(operators[node.name]) for node in dag.nodes}
         self._adds = {name: each for name, each in operators.items() if isinstance(each, Adds)}
-        self._nodes = {id(self._shared[node.name]): node for node in dag.nodes}
-        self._here: dict[str, Mishaps] = {}
-        """The streams that are here, with the failures of each."""
+        self.nodes = {id(self._shared[node.name]): node for node in dag.nodes}
+        """By the ``id()`` of their operators."""
+        self._here: dict[str, Failures] = {}
+        """The streams that are here."""
 
-    def begin(self, outset: Outset) -> Progress:
+    def begin(
+        self, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch, answers: FrameAnswers
+    ) -> Progress:
         """Set out with a frame, before any walk with it goes on."""
-        if outset.frame.stream not in self._here:
-            self._here[outset.frame.stream] = Mishaps(log)
-        self._planner.begins(outset.start)
-        progress = Progress(outset, self._nodes, self._plan)
-        outset.answers.join(progress)
+        if frame.stream not in self._here:
+            self._here[frame.stream] = Failures()
+        self._planner.begins(start)
+        progress = Progress(self, frame, start, ahead, watch, answers)
+        answers.join(progress)
         return progress
 
     async def through(self, progress: Progress) -> Walked:
@@ -133,7 +139,6 @@ class Walk:
 
     def forget(self, stream: str) -> None:
         self._here.pop(stream, None)
-        self._fresh_starts.forget(stream)
         self._planner.forget(stream)
         for name in self._operators:
             self._forget(name, stream)
@@ -194,10 +199,11 @@ class Walk:
 
     def _call(self, node: DagNode, progress: Progress) -> Call:
         if not progress.answers.shares:
-            return self._plan(node, progress)
+            return self.plan(node, progress)
         return progress.answers.call(self._shared[node.name], progress)
 
-    def _plan(self, node: DagNode, progress: Progress) -> Call:
+    def plan(self, node: DagNode, progress: Progress) -> Call:
+        """A node's task, as the planner decides."""
         start, after_s = progress.start, self._downstream.after(node.name)
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
@@ -210,7 +216,8 @@ class Walk:
         """Take in what a node has answered: regions get their ids, the planner and observers hear of it."""
         node, regions, call = turn
         stream, took_ms = progress.frame.stream, progress.watch.stages_ms[node.name]
-        self._fresh_starts.went_well(stream, node.name)
+        if (here := self._here.get(stream)) is not None:
+            here.running.pop(node.name, None)
         for region in answer.regions:
             region.id = len(progress.found)
             progress.found.append(region)
@@ -229,11 +236,13 @@ class Walk:
         progress.echo(node, turn.call, NodeAnswer(), {})
         stream, kind = progress.frame.stream, f"{node.name}: {type(error).__name__}"
         failure = f"{kind}: {error}"
-        if stream not in self._here:
+        if (here := self._here.get(stream)) is None:
             return failure  # it was forgotten while the frame was at the node, which failed for want of it
-        self._here[stream].note(f"stream {stream}: node {kind}", str(error))
-        if self._fresh_starts.failed(stream, node.name, error):
-            self._forget(node.name, stream)
+        here.mishaps.note(f"stream {stream}: node {kind}", str(error))
+        if not isinstance(error, SluiceError):  # those say what is wrong, such as an engine's
+            here.running[node.name] = (here.running[node.name] + 1) % AFTER
+            if not here.running[node.name]:
+                self._forget(node.name, stream)
         return failure
 
 
@@ -258,32 +267,3 @@ def decision(made: Decision, answer: NodeAnswer, expected_s: Mapping[str, float]
         detail=answer.detail,
         reason=answer.reason,
     )
-
-
-AFTER = 3
-"""Consecutive frames of a stream that fail for an unforeseen reason."""
-
-
-class FreshStarts:
-    """Counts the failures of nodes by stream, except errors that say what is wrong, such as an engine's.
-
-    A node drops what it knows of a stream where that may be what makes it fail.
-    """
-
-    def __init__(self) -> None:
-        self._failures: defaultdict[str, Counter[str]] = defaultdict(Counter)
-
-    def failed(self, stream: str, node: str, error: Exception) -> bool:
-        """A frame failed at the node: whether the node should drop what it knows of the stream."""
-        if isinstance(error, SluiceError):
-            return False
-        failures = self._failures[stream]
-        failures[node] = (failures[node] + 1) % AFTER
-        return failures[node] == 0
-
-    def went_well(self, stream: str, node: str) -> None:
-        if stream in self._failures:
-            self._failures[stream].pop(node, None)
-
-    def forget(self, stream: str) -> None:
-        self._failures.pop(stream, None)

@@ -13,7 +13,7 @@ from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
 from pipelines.query.dag import CompiledQuery, Dag, compile_dag, compiled
 from pipelines.query.filter_parser import FilterError, parse_selection
-from pipelines.query.filters import ZONE, In, Value, leaves
+from pipelines.query.filters import ZONE, Value, leaves
 from pipelines.query.lineage import node_problems
 from pipelines.query.models.model_check import Places, model_problems
 from pipelines.query.models.remote_models import backend_problems
@@ -101,4 +101,4 @@ def _asked(spec: NodeSpec) -> Iterator[Value]:
     with suppress(FilterError):
         for leaf in leaves(parse_selection(spec.input or "").where):
             if leaf.field == ZONE:
-                yield from leaf.values if isinstance(leaf, In) else (leaf.value,)
+                yield leaf.value

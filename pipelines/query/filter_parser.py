@@ -25,7 +25,6 @@ from pipelines.query.filters import (
     Comparator,
     Compare,
     Expr,
-    In,
     Not,
     Or,
     Selection,
@@ -137,9 +136,9 @@ class _Parser:
         field = self._field()
         if self.accept("not"):
             self.expect("in")
-            return Not(In(field, self._values(field)))
+            return Not(self._among(field))
         if self.accept("in"):
-            return In(field, self._values(field))
+            return self._among(field)
         token = self._next
         op = next((op for op in get_args(Comparator) if self.accept(op)), None)
         if op is None:
@@ -154,13 +153,14 @@ class _Parser:
             raise UnknownField(token.text, self._fields, token.position)
         return token.text
 
-    def _values(self, field: str) -> tuple[Value, ...]:
+    def _among(self, field: str) -> Expr:
+        """``(a, b)``: one or the other."""
         self.expect("(")
-        values = [self._value(field)]
+        found = [Compare(field, "==", self._value(field))]
         while self.accept(",") and not self._is(")"):
-            values.append(self._value(field))
+            found.append(Compare(field, "==", self._value(field)))
         self.expect(")")
-        return tuple(values)
+        return found[0] if len(found) == 1 else Or(tuple(found))
 
     def _value(self, field: str) -> Value:
         token = self._next

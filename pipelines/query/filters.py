@@ -50,19 +50,6 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class In:
-    """``field in (value, …)``."""
-
-    field: str
-    values: tuple[Value, ...]
-
-    def matches(self, facts: Facts) -> bool:
-        """Whether the object's fact is among the values."""
-        fact = facts.get(self.field)
-        return any(each in self.values for each in (fact if isinstance(fact, tuple) else (fact,)))
-
-
-@dataclass(frozen=True, slots=True)
 class Not:
     """``not term``."""
 
@@ -92,7 +79,7 @@ class Or:
         return any(term.matches(facts) for term in self.terms)
 
 
-Expr = Compare | In | Not | And | Or
+Expr = Compare | Not | And | Or
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +90,10 @@ class Selection:
     where: Expr | None = None
 
 
-def leaves(expr: Expr | None) -> Iterator[Compare | In]:
+def leaves(expr: Expr | None) -> Iterator[Compare]:
     """All comparisons of an expression, left to right."""
     match expr:
-        case Compare() | In():
+        case Compare():
             yield expr
         case Not(term):
             yield from leaves(term)

@@ -9,7 +9,7 @@ from operators.recognise.identities import identities
 from operators.wire.result import MOVING, UNKNOWN
 from pipelines.query.elsewhere.endpoints import EndpointSpec
 from pipelines.query.filter_parser import FilterError, parse_selection
-from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
+from pipelines.query.filters import NUMBER_FIELDS, Selection, leaves
 from pipelines.query.lineage import lineage
 from pipelines.query.models.remote_models import card_of
 from pipelines.query.nodes import FRAME, MOTION, DetectNode, NodeSpec, RecogniseNode, TrackNode, takes_frame
@@ -161,9 +161,8 @@ def _filter_problems(
         if leaf.field in NUMBER_FIELDS or not before:
             continue
         known = _labels(before[-1], words) if leaf.field == "label" else words.get(leaf.field)
-        for word in (leaf.value,) if isinstance(leaf, Compare) else leaf.values:
-            if known is not None and word not in known:
-                yield Problem(path, f"{leaf.field} is never {word!r}{choices(word, known)}")
+        if known is not None and leaf.value not in known:
+            yield Problem(path, f"{leaf.field} is never {leaf.value!r}{choices(leaf.value, known)}")
 
 
 def _labels(first: NodeSpec, words: Mapping[str, Words]) -> Words:

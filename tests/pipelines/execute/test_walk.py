@@ -16,7 +16,7 @@ from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Dropped
 from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import Surroundings
-from pipelines.execute.walk import Outset, Walk, Walked
+from pipelines.execute.walk import Walk, Walked
 from pipelines.planning.planner import Planner, Start
 from pipelines.query.dag import Dag, compile_dag
 from serving.errors import TooLate
@@ -76,7 +76,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
     walk = Walk(dag, operators, Planner())
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
-    return await walk.through(walk.begin(Outset(frame, start, None, watch or StageStopwatch(), FrameAnswers())))
+    return await walk.through(walk.begin(frame, start, None, watch or StageStopwatch(), FrameAnswers()))
 
 
 def in_turn(dag: Dag) -> Dag:
@@ -201,6 +201,6 @@ async def test_requests_are_told_their_share_of_the_time() -> None:
     walk = Walk(dag, operators, Planner(), Surroundings(curves=curves.get))
     for _ in range(2):
         start = Start("cam", 0.0, 1e9, False, (), False)
-        await walk.through(walk.begin(Outset(make_frame(), start, None, StageStopwatch(), FrameAnswers())))
+        await walk.through(walk.begin(make_frame(), start, None, StageStopwatch(), FrameAnswers()))
     assert 0 < said["detect"] < 0.2
     assert said["type"] == 1.0

@@ -9,20 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.query.filter_parser import FilterError, parse_selection
-from pipelines.query.filters import KEYWORDS, WORD, And, Compare, Expr, In, Not, Or, Selection, Value
+from pipelines.query.filters import KEYWORDS, WORD, And, Compare, Expr, Not, Or, Selection, Value
 
 CAR = {"label": "car", "confidence": 0.8, "area": 0.1, "kind": "vehicle", "colour": None}
 RECOGNISERS = ("kind", "colour")
 
 words = st.sampled_from(["car", "traffic light", "it's", "not", "pickup-truck", "3d", "Zürich"])
 numbers = st.floats(0, 1, allow_nan=False)
-comparisons = (
-    st.builds(Compare, st.sampled_from(["label", *RECOGNISERS]), st.sampled_from(["==", "!="]), words)
-    | st.builds(
-        Compare, st.sampled_from(["confidence", "area"]), st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), numbers
-    )
-    | st.builds(In, st.sampled_from(["label", *RECOGNISERS]), st.lists(words, min_size=1, max_size=3).map(tuple))
-    | st.builds(In, st.just("area"), st.lists(numbers, min_size=1, max_size=3).map(tuple))
+comparisons = st.builds(
+    Compare, st.sampled_from(["label", *RECOGNISERS]), st.sampled_from(["==", "!="]), words
+) | st.builds(
+    Compare, st.sampled_from(["confidence", "area"]), st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), numbers
 )
 expressions = st.recursive(
     comparisons,
@@ -44,8 +41,6 @@ def _written(expr: Expr) -> str:
     match expr:
         case Compare(field, op, value):
             return f"{field} {op} {_literal(value)}"
-        case In(field, values):
-            return f"{field} in ({', '.join(map(_literal, values))})"
         case Not(term):
             return f"not {_bracketed(term, And, Or)}"
         case And(terms):
@@ -96,6 +91,19 @@ python_texts = st.recursive(
 def test_printing_and_parsing_are_inverse(expr: Expr) -> None:
     selection = Selection("detect", expr)
     assert parse_selection(written(selection), RECOGNISERS) == selection
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("label in (car, bus)", "label == car or label == bus"),
+        ("label in (car)", "label == car"),
+        ("area in (.5, 1,)", "area == .5 or area == 1"),
+        ("label not in (car, bus) and area > 0", "not (label == car or label == bus) and area > 0"),
+    ],
+)
+def test_being_among_some_is_to_be_one_of_them(text: str, meant: str) -> None:
+    assert parse_selection(f"detect[{text}]") == parse_selection(f"detect[{meant}]")
 
 
 @given(python_texts, st.sampled_from(["car", "bus"]), st.sampled_from([0.2, 0.8]), st.sampled_from(["person", None]))
