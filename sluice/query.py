@@ -36,7 +36,7 @@ class Query:
         if keys and isinstance(document.data, dict):
             document = replace(document, data=document.data | json.loads(json.dumps(keys, default=str)))
         self._document, self._operators = document, operators
-        self._query, _ = examine(document, own=operators).require()
+        self._query = examine(document, own=operators).require()
 
     def __repr__(self) -> str:
         return f"Query(name={self._query.name!r}, nodes={[node.name for node in self._query.nodes]})"

@@ -15,10 +15,10 @@ from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue, measured
 from pipelines.measure.prospects import demanding, exits_used, hopeless
 from pipelines.process.terminal import say
-from pipelines.query.check import Examined, examine
-from pipelines.query.dag import CompiledQuery, Dag
+from pipelines.query.check import examine
+from pipelines.query.dag import CompiledQuery, Dag, compiled
 from pipelines.query.look_ahead import in_words
-from pipelines.query.query_file import Query, StreamSpec
+from pipelines.query.query_file import Draft, Query, StreamSpec
 from pipelines.query.zones import MaskSpec, ShapeSpec
 from pipelines.settings import decoded_memory, hwaccel
 from serving.catalogue.lookup import Catalogue
@@ -37,85 +37,82 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     Opens its clips and models as a run does; cameras are left alone.
     """
     known = catalogue(models)
-    examined, doubts = _tried(_with_secrets(examine(query, known)), known)
-    if not examined.problems:
-        query_read = examined.require()[0]
-        prospects = {**demanding(query_read, known), **hopeless(query_read)}
-        doubts += [
-            f"{node}: {why}" for found in (prospects, exits_used(query_read, known)) for node, why in found.items()
-        ]
-    (unmeasured, doubtful), stand_ins = _planned(examined, known), _stand_ins(examined, known)
-    doubts += doubtful
+    draft, doubts = _tried(_with_secrets(examine(query, known)), known)
+    if draft.problems and as_json:
+        problems = [{"path": dotted(each.path), "line": each.line, "message": each.message} for each in draft.problems]
+        _say_json({"ok": False, "problems": problems, "stand_ins": [], "unmeasured": []})
+        ctx.exit(2)
+    wanted = compiled(draft.require(), known)
+    prospects = {**demanding(wanted.query, known), **hopeless(wanted.query)}
+    doubts += [
+        f"{node}: {why}" for found in (prospects, exits_used(wanted.query, known)) for node, why in found.items()
+    ]
+    unmeasured, doubtful = _planned(wanted)
+    stand_ins, doubts = _stand_ins(wanted), [*doubts, *doubtful]
     if as_json:
-        said = {**_as_json(examined, doubts), "stand_ins": stand_ins, "unmeasured": list(unmeasured)}
-        say(json.dumps(said, indent=2))
-        ctx.exit(2 if examined.problems else 0)
+        _say_json({**_as_json(wanted), "doubts": doubts, "stand_ins": stand_ins, "unmeasured": list(unmeasured)})
+        return
     lines = [*(f"  {line}" for line in stand_ins), *(f"  look at  {doubt}" for doubt in doubts)]
     if unmeasured:
         lines.insert(0, f"  timed when the query first runs, and not chosen before: {', '.join(unmeasured)}")
-    say("\n".join([_summary(*examined.require()), *lines]))
+    say("\n".join([_summary(wanted.query, wanted.dag), *lines]))
 
 
-def _stand_ins(examined: Examined, known: Catalogue) -> list[str]:
-    if examined.problems:
-        return []
+def _say_json(said: dict[str, Any]) -> None:
+    say(json.dumps(said, indent=2))
+
+
+def _stand_ins(wanted: CompiledQuery) -> list[str]:
     from pipelines.measure.stand_ins.roles import prospects  # runtimes, which a query with problems does without
 
-    return prospects(examined.require()[0], known, artefacts_dir())
+    return prospects(wanted.query, wanted.catalogue, artefacts_dir())
 
 
-def _planned(examined: Examined, known: Catalogue) -> tuple[Sequence[str], Sequence[str]]:
-    """The models that nobody has measured here, and what is worth a look.
-
-    Nothing for queries with problems, or with one model a node.
-    """
-    if examined.problems:
-        return (), ()
-    dag = examined.require()[1]
-    if not any(node.spec.task == "recognise" and len(node.models) > 1 for node in dag.nodes):
+def _planned(wanted: CompiledQuery) -> tuple[Sequence[str], Sequence[str]]:
+    """The models that nobody has measured here, and what is worth a look; nothing where no node has several."""
+    if not any(node.spec.task == "recognise" and len(node.models) > 1 for node in wanted.dag.nodes):
         return (), ()
     from pipelines.assembly.choices import choices, doubts  # numbers, which other queries do without
 
-    found = choices(dag, measured(known))
+    found = choices(wanted.dag, measured(wanted.catalogue))
     return found.tables.unknown, doubts(found)
 
 
-def _with_secrets(examined: Examined) -> Examined:
+def _with_secrets(draft: Draft) -> Draft:
     """The same with the secrets that addresses of streams name and that are not to be had here."""
     found = []
-    for place, stream in enumerate(examined.draft.query.streams if examined.draft.query else ()):
+    for place, stream in enumerate(draft.query.streams if draft.query else ()):
         try:
             stream.uri.reveal()
         except BadInput as error:
             found.append(Problem(("streams", place, "uri"), str(error).removeprefix("uri: ")))
-    return _with(examined, found)
+    return _with(draft, found)
 
 
-def _with(examined: Examined, found: Sequence[Problem]) -> Examined:
-    problems = (*examined.problems, *examined.draft.document.located(found))
-    return replace(examined, problems=problems)
+def _with(draft: Draft, found: Sequence[Problem]) -> Draft:
+    return replace(draft, problems=(*draft.problems, *draft.document.located(found)))
 
 
-def _tried(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
+def _tried(draft: Draft, known: Catalogue) -> tuple[Draft, list[str]]:
     """The same with what a run would fail at, and what is worth a look; only for queries without problems."""
-    if examined.problems:
-        return examined, []
+    if draft.problems:
+        return draft, []
     device, _ = hwaccel(), decoded_memory()
     from pipelines.assembly.trial import tried  # decoders and engines, which a query with problems does without
     from pipelines.process.safe_console import work_bar
     from pipelines.run.capture_specs import source_faults
 
-    query, dag = examined.require()
+    query = draft.require()
     places = {node.name: place for place, node in enumerate(query.nodes)}
     streams = {stream.id: place for place, stream in enumerate(query.streams)}
     with work_bar("check") as told:
         faults = source_faults(query, device)
-        trials = asyncio.run(tried(CompiledQuery(query, dag, known), told))
+        trials = asyncio.run(tried(compiled(query, known), told))
     found = [Problem(("streams", streams[stream], "uri"), fault) for stream, fault in faults.items()]
     for name, trial in trials.items():
         found += [Problem(_place_of(query, places[name], model), fault) for model, fault in trial.models.items()]
         found += [Problem(("nodes", places[name], "gallery"), fault) for fault in trial.gallery]
-    return _with(examined, found), [doubt for trial in trials.values() for doubt in trial.doubts]
+    return _with(draft, found), [doubt for trial in trials.values() for doubt in trial.doubts]
 
 
 def _place_of(query: Query, node: int, model: str) -> KeyPath:
@@ -124,18 +121,15 @@ def _place_of(query: Query, node: int, model: str) -> KeyPath:
     return (*path, listed.index(model)) if model in listed and len(listed) > 1 else path
 
 
-def _as_json(examined: Examined, doubts: Sequence[str]) -> dict[str, Any]:
-    if examined.problems:
-        return {"ok": False, "problems": [_problem(problem) for problem in examined.problems]}
-    query, dag = examined.require()
+def _as_json(wanted: CompiledQuery) -> dict[str, Any]:
+    query = wanted.query
     streams = [{"id": each.id, "uri": str(each.uri), "overload": each.overload_policy} for each in query.streams]
-    nodes = [{"name": n.name, "task": n.spec.task, "input": n.spec.input, "models": n.models} for n in dag.nodes]
+    nodes = [
+        {"name": node.name, "task": node.spec.task, "input": node.spec.input, "models": node.models}
+        for node in wanted.dag.nodes
+    ]
     said = {"ok": True, "name": query.name, "slo_ms": query.slo_ms, "streams": streams, "nodes": nodes}
-    return {**said, "when_needed": in_words(query), "doubts": list(doubts)}
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"path": dotted(problem.path), "line": problem.line, "message": problem.message}
+    return {**said, "when_needed": in_words(query)}
 
 
 def _summary(query: Query, dag: Dag) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
 from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
-from pipelines.query.dag import CompiledQuery, Dag, compile_dag, compiled
+from pipelines.query.dag import CompiledQuery, compiled
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, Value, leaves
 from pipelines.query.lineage import node_problems
@@ -19,7 +18,7 @@ from pipelines.query.models.model_check import Places, model_problems
 from pipelines.query.models.remote_models import backend_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
-from pipelines.query.query_file import Draft, Query, read_draft
+from pipelines.query.query_file import Draft, read_draft
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue
@@ -28,25 +27,11 @@ from serving.common.explain import Problem, choices
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Examined:
-    """A query file after all checks."""
+def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kinds = NONE) -> Draft:
+    """Check a query: form, nodes, and, given a catalogue, models. ``own``: classes of operators by their tasks.
 
-    draft: Draft
-    problems: tuple[Problem, ...]
-    """In the order of the file, with line numbers; empty: the query can run."""
-
-    def require(self) -> tuple[Query, Dag]:
-        """The query, ready to run; raises QueryError with a line per problem."""
-        return self.draft.require(self.problems), self._dag
-
-    @cached_property
-    def _dag(self) -> Dag:
-        return compile_dag(self.draft.require(()))
-
-
-def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kinds = NONE) -> Examined:
-    """Check a query: form, nodes, and, given a catalogue, models. ``own``: classes of operators by their tasks."""
+    Its problems have lines, in the order of the file.
+    """
     document = read_yaml(query) if isinstance(query, Path) else query
     draft, unmet = read_draft(document, own), list[Problem]()
     if catalogue is not None and any(needs_of(node.models) for node in draft.nodes.values()):
@@ -59,14 +44,14 @@ def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kin
         read = draft.query
         places: Mapping[str, Places] = {"masks": read.masks, "zones": read.zones, "lines": read.lines} if read else {}
         problems += model_problems(draft.nodes, catalogue, places)
-    return Examined(draft, tuple(draft.document.located(problems)))
+    return replace(draft, problems=tuple(document.located(problems)))
 
 
 def open_query(
     query: Path | Document, catalogue: Catalogue, sources: Sequence[str] = (), own: Kinds = NONE
 ) -> CompiledQuery:
     """The query, ready to run, on other sources where given; raises QueryError or SourceError."""
-    found = CompiledQuery(*examine(query, catalogue, own).require(), catalogue)
+    found = compiled(examine(query, catalogue, own).require(), catalogue)
     if not sources:
         return found
     moved = found.query.with_sources(sources)

@@ -236,17 +236,16 @@ class Draft:
     """Names of nodes that do not."""
     problems: tuple[Problem, ...]
 
-    def require(self, problems: Sequence[Problem]) -> Query:
+    def require(self) -> Query:
         """The query; raises QueryError with a line for each problem."""
-        if self.query is None or problems:
-            raise QueryError(self.document.explain(problems))
+        if self.query is None or self.problems:
+            raise QueryError(self.document.explain(self.problems))
         return self.query
 
 
 def load_query(path: Path) -> Query:
     """Read a query file; raises QueryError with a line per problem of form. ``check`` finds the rest."""
-    draft = read_draft(read_yaml(path))
-    return draft.require(draft.problems)
+    return read_draft(read_yaml(path)).require()
 
 
 def read_draft(document: Document, own: Kinds = NONE) -> Draft:

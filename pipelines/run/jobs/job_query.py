@@ -43,7 +43,7 @@ def job_query(text: str, stream: str, recording: Path, known: Catalogue) -> JobQ
     streams = given.pop("streams", [])
     like = streams[0] if isinstance(streams, list) and streams and isinstance(streams[0], dict) else {}
     given["learning"] = {"budget": 0}
-    query, _ = examine(Document(NAME, given, document.root, ()), known).require()
+    query = examine(Document(NAME, given, document.root, ()), known).require()
     if named_backends(query.nodes):
         raise QueryError(f"{NAME}: models on backends are not for jobs")
     settings = {key: like[key] for key in ("sample", "motion_gate", "max_width") if key in like}

@@ -19,9 +19,9 @@ from operators.recognise.whole_frame import WholeFrame
 from operators.testing import CALL, FakeEngine, make_frame, make_region
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
-from pipelines.query.check import Examined, examine
+from pipelines.query.check import examine
 from pipelines.query.nodes import NODE_TYPES, OwnNode
-from pipelines.query.query_file import Query
+from pipelines.query.query_file import Draft, Query
 from serving.common.tensors import Image
 from serving.errors import BadInput
 from tests.packages import installed
@@ -55,7 +55,7 @@ class Brightness(OwnRecogniser):
 OWN: Mapping[str, type[Any]] = {"ground": Ground, "brightness": Brightness}
 
 
-def checked(nodes: str, folder: Path, own: Mapping[str, type[Any]] = OWN) -> Examined:
+def checked(nodes: str, folder: Path, own: Mapping[str, type[Any]] = OWN) -> Draft:
     return examine(write(folder / "q.yaml", HEAD + nodes), own=own)
 
 
@@ -85,14 +85,14 @@ def test_filters_ask_for_its_answers_by_the_name_of_its_node(tmp_path: Path) -> 
 
 
 def test_it_is_made_with_its_keys_their_defaults_and_the_name_of_its_node(tmp_path: Path) -> None:
-    query, _ = checked("  - {name: place, task: ground, input: detect, parts: {a: [0, 1]}}\n", tmp_path).require()
+    query = checked("  - {name: place, task: ground, input: detect, parts: {a: [0, 1]}}\n", tmp_path).require()
     operator = node(query.nodes[1], Environment(FakeEngine()))
     assert isinstance(operator, Ground)
     assert (operator.name, operator.parts, operator.most) == ("place", {"a": (0, 1)}, 3)
 
 
 def test_what_its_constructor_raises_is_one_line_that_names_the_node(tmp_path: Path) -> None:
-    query, _ = checked("  - {name: place, task: ground, input: detect, parts: {}}\n", tmp_path).require()
+    query = checked("  - {name: place, task: ground, input: detect, parts: {}}\n", tmp_path).require()
     with pytest.raises(BadInput, match="node place: ValueError: no parts"):
         node(query.nodes[1], Environment(FakeEngine()))
 
@@ -150,7 +150,7 @@ def test_the_schema_of_a_query_has_its_keys() -> None:
 
 
 async def test_a_recogniser_of_the_users_gives_every_object_a_word(tmp_path: Path) -> None:
-    query, _ = checked("  - {name: light, task: brightness, input: detect}\n", tmp_path).require()
+    query = checked("  - {name: light, task: brightness, input: detect}\n", tmp_path).require()
     region = make_region(0.1, 0.1)
     assert await node(query.nodes[1], Environment(FakeEngine())).process(make_frame(), [region], CALL) == []
     (answer,) = region.attributes
@@ -158,7 +158,7 @@ async def test_a_recogniser_of_the_users_gives_every_object_a_word(tmp_path: Pat
 
 
 async def test_on_frames_it_gives_a_word_to_the_whole_frame(tmp_path: Path) -> None:
-    query, _ = checked("  - {name: light, task: brightness}\n", tmp_path).require()
+    query = checked("  - {name: light, task: brightness}\n", tmp_path).require()
     operator = node(query.nodes[1], Environment(FakeEngine()))
     assert isinstance(operator, WholeFrame)
     (whole,) = (await operator.process(make_frame(), [], CALL)).regions
