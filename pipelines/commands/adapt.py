@@ -37,10 +37,11 @@ def command(
     wanted = opened.query
     if not wanted.learns:
         raise BadInput(NOTHING_LEARNS)
+    broker, topics = at.broker, at.topics(wanted.publish.topics)
     # Statistics and clients, which a wrong query need not wait for.
     from pipelines.worker.adapt.process import adapt, adapted
     from pipelines.worker.adapt.service import ServiceConfig
 
-    config = ServiceConfig(at.broker, wanted.name, at.topics(wanted.publish.topics), at.timeout_s)
+    config = ServiceConfig(broker, wanted.name, topics, at.timeout_s)
     networks = adapted(opened.dag, opened.catalogue)
     asyncio.run(adapt(config, networks, wanted.learning.budget, listening, alive))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from pipelines.process.signals import stop_thread_on_signals
 from pipelines.query.query_file import load_query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.settings import BrokerSettings, hwaccel
-from serving.errors import SourceError, Unavailable
+from serving.errors import Unavailable
 
 if TYPE_CHECKING:
     from operators.capture.spec import CaptureSpec
@@ -95,7 +95,7 @@ def _deliver(
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.sending import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
-    from pipelines.run.captures import StateLines, captured, deliver
+    from pipelines.run.captures import StateLines, captured, deliver, raise_first
 
     _ensure_topics(settings, topics, timeout_s, stop)
     producer = frames_producer(settings, timeout_s, stop)
@@ -111,7 +111,7 @@ def _deliver(
         log.warning("%d frames went without image (capture_buffer_full)", sink.images_dropped)
     if lost:
         raise Unavailable(f"{lost} frames could not be delivered to {settings.url}")
-    _raise(errors)
+    raise_first(errors)
 
 
 def _feel(sink: KafkaFrames, observer: Observer) -> None:
@@ -137,11 +137,3 @@ def _ensure_topics(settings: BrokerSettings, topics: TopicsConfig, timeout_s: fl
                 log.warning("%s", complaint)
     finally:
         client.close()
-
-
-def _raise(errors: Mapping[str, Exception]) -> None:
-    """Raise the first error, which decides how the command ends; all were printed as states."""
-    for stream, error in errors.items():
-        if isinstance(error, SourceError):
-            raise SourceError(f"stream {stream}: {error}", error.reason)
-        raise error

@@ -9,7 +9,7 @@ import click
 from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from serving.errors import BadInput
+from pipelines.run.jobs.output import make_folder
 
 QUERY = Path(__file__).parents[1] / "run" / "demo.yaml"
 
@@ -30,10 +30,7 @@ def command(out: Path, limit: int | None) -> None:
     It finds and follows what moves, says whether it is a person, a vehicle or something else, and names the type of
     each vehicle, by networks that see only the pixels.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot make the directory {out}: {error.strerror}; choose another with --out") from None
+    make_folder(out, parents=True)
     results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
     wanted = open_query(QUERY, catalogue([]))
     from pipelines.run.outputs import Outputs

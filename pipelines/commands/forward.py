@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.commands import options
-from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.forward.sinks_file import SinksFile, load_sinks
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.process.terminal import say
-from pipelines.settings import broker_settings
 
 if TYPE_CHECKING:
     from pipelines.observe.forward.forwarder import ForwardConfig
@@ -25,27 +23,16 @@ if TYPE_CHECKING:
 @click.command(name="forward")
 @click.argument("sinks", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Validate the file and what it refers to, and end.")
-@options.broker
-@options.broker_timeout
+@options.installation
 @options.alive
 @options.served("metrics and health")
-@options.prefix
-def command(
-    sinks: Path,
-    check: bool,
-    broker: str | None,
-    broker_timeout_s: float,
-    alive: Path | None,
-    listening: Listen | None,
-    prefix: str | None,
-) -> None:
+def command(sinks: Path, check: bool, at: options.Installation, alive: Path | None, listening: Listen | None) -> None:
     """Send events and states of streams where the file SINKS says, at least once each.
 
     What a sink has been told is remembered on the broker: after a restart it is told the rest.
     """
     file = load_sinks(sinks)
-    settings = None if check else broker_settings(broker)
-    topics = TopicsConfig().with_prefix(prefix)
+    settings, topics = None if check else at.broker, at.topics()
     # Clients of Kafka, MQTT and HTTP, which a wrong file need not wait for.
     from pipelines.observe.forward.forwarder import ForwardConfig
     from pipelines.observe.forward.opening import open_sinks
@@ -54,7 +41,7 @@ def command(
     if settings is None:
         say("\n".join(_lines(file)))
         return
-    asyncio.run(_forward(ForwardConfig(settings, topics, broker_timeout_s), opened, listening, alive))
+    asyncio.run(_forward(ForwardConfig(settings, topics, at.timeout_s), opened, listening, alive))
 
 
 async def _forward(config: ForwardConfig, sinks: Sinks, listen: Listen | None, alive: Path | None) -> None:

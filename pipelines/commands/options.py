@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -53,9 +53,14 @@ prefix = click.option(
 class Installation:
     """A broker, for how long it is tried, and the beginning of the topics' names, where one is given."""
 
-    broker: BrokerSettings
+    url: str | None
     timeout_s: float
     prefix: str | None
+
+    @cached_property
+    def broker(self) -> BrokerSettings:
+        """Looked at where it is needed; raises ``BadInput`` where none is given, or it is misspelt."""
+        return broker_settings(self.url)
 
     def topics(self, of: TopicsConfig | None = None) -> TopicsConfig:
         """Those of a query, or of no particular one; raises ``BadInput``."""
@@ -70,7 +75,7 @@ def installation(command: Callable[..., Any]) -> Callable[..., Any]:
     @prefix
     @wraps(command)
     def with_all(*given: Any, broker: str | None, broker_timeout_s: float, prefix: str | None, **options: Any) -> Any:
-        return command(*given, at=Installation(broker_settings(broker), broker_timeout_s, prefix), **options)
+        return command(*given, at=Installation(broker, broker_timeout_s, prefix), **options)
 
     return with_all
 

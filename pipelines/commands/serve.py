@@ -41,13 +41,13 @@ def command(
     """
     listening = options.listen_at(listen, secret_file)
     shown = None if query is None else load_query(query)
-    topics = at.topics(None if shown is None else shown.publish.topics)
+    broker, topics = at.broker, at.topics(None if shown is None else shown.publish.topics)
     # The page, which a mistyped option need not wait for.
     from pipelines.health.heartbeat import Heartbeat
     from pipelines.observe.live.page import Page
     from pipelines.observe.station import Station
 
-    page, heart = Page(at.broker.url), Heartbeat(alive)
+    page, heart = Page(broker.url), Heartbeat(alive)
     if shown is not None:
         page.board.layout = shown.layout
     asyncio.run(_serve(at, topics, Station(listening, page), page, heart))

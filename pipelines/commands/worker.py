@@ -102,7 +102,7 @@ def command(
     if record is not None and files.follows:
         raise BadInput("--record keeps what one query finds: name one file, or leave --record out")
     _check_jobs(archive, job_results)
-    topics = at.topics(wanted.query.publish.topics)
+    broker, topics = at.broker, at.topics(wanted.query.publish.topics)
     name = group_name(files, group)
     # Engines and Faust, which a wrong query need not wait for.
     from pipelines.process.heap import few_arenas
@@ -110,7 +110,7 @@ def command(
     from pipelines.worker.worker import WorkerConfig
 
     config = WorkerConfig(
-        broker=at.broker,
+        broker=broker,
         name=name,
         frames=topics.name("frames"),
         start="earliest" if start == "earliest" else "latest",
@@ -123,10 +123,10 @@ def command(
         record=None if record is None else record(path, wanted),
         beside=None
         if archive is None or job_results is None
-        else _jobs(files, at.broker, topics, archive, job_results),
+        else _jobs(files, broker, topics, archive, job_results),
     )
     few_arenas()
-    asyncio.run(work(config, files, listening, at.broker if adapt else None, alive))
+    asyncio.run(work(config, files, listening, broker if adapt else None, alive))
 
 
 def _check_jobs(archive: Path | None, results: Path | None) -> None:

@@ -3,6 +3,6 @@ and then acknowledged. What a worker knows of streams, and which frames are answ
 this room knows Faust.
 
 Read in this order: ``message``, ``partition``, ``shared_parts``, ``duties``, ``queries``, ``query_window``, ``window``,
-``sampling``, ``answer``, ``resume``, ``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``,
+``sampling``, ``answer``, ``resume``, ``open_streams``, ``dispatch``, ``dead_letters``,
 ``publisher``, ``tally``.
 """

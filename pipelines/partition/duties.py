@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 
 from operators.publish.track_events import Lifecycles
 from operators.wire.schema import NodePlan, StreamPlan, VariantSwitch, to_json
-from pipelines.assembly.registry import Shortcuts
+from pipelines.assembly.registry import ShortcutNode, Shortcuts
 from pipelines.execute.executor import Executor
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.sampling import Thinning
-from pipelines.partition.stream_state import StateConfig
 from pipelines.process.tasks import meanwhile
 from serving.errors import Unavailable
 
@@ -69,6 +68,17 @@ class PlanPublisher:
 
 def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]]:
     return plan.nodes, plan.switches
+
+
+@dataclass(frozen=True)
+class StateConfig:
+    """Which nodes have state, and the topic that keeps it."""
+
+    topic: str
+    nodes: Mapping[str, ShortcutNode]
+    """The nodes with state, by name."""
+    changed: asyncio.Event
+    """Is set when some phase has changed."""
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,6 @@ class LatencySplit:
     workers: float
     """ΣN for one item a second at the input."""
 
-    @property
-    def throughput(self) -> float:
-        """Items a second for each worker: the *average throughput* of Table 3.4."""
-        return 1 / self.workers if self.workers else inf
-
 
 @dataclass(frozen=True, slots=True)
 class _Point:

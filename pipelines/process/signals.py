@@ -17,15 +17,18 @@ from pipelines.process.tasks import meanwhile
 from serving.errors import SluiceError
 from serving.scheduling.limits import Stopwatch
 
+INTERRUPTED = 130
+"""Status of a command that Ctrl-C has ended."""
+
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; the second signal ends the process at once, with status 130."""
+    """An event that SIGINT and SIGTERM set; the second signal ends the process at once, with status ``INTERRUPTED``."""
     stop = threading.Event()
 
     def asked(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            os._exit(130)
+            os._exit(INTERRUPTED)
         stop.set()
 
     before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -44,7 +47,7 @@ def stop_loop_on_signals() -> Iterator[asyncio.Event]:
 
     def asked() -> None:
         if stop.is_set():
-            os._exit(130)
+            os._exit(INTERRUPTED)
         stop.set()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from operators.wire.schema import StreamStatus
 from pipelines.process.terminal import say
 from serving.common.clock import SYSTEM, Clock
 from serving.common.threads import step_back
+from serving.errors import SourceError
 
 if TYPE_CHECKING:
     from operators.publish.kafka_frames import KafkaFrames
@@ -108,6 +109,15 @@ def _over(running: Collection[Future[None]], sink: KafkaFrames, patience_s: floa
             return False
     sink.give_up_when_silent(patience_s)
     return sink.drained(POLL_S)
+
+
+def raise_first(ended: Mapping[str, BaseException | None]) -> None:
+    """Raise the first error of streams, which decides how a run ends."""
+    for stream, error in ended.items():
+        if isinstance(error, SourceError):
+            raise SourceError(f"stream {stream}: {error}", error.reason)
+        if error is not None:
+            raise error
 
 
 class StateLines(Observer):

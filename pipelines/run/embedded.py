@@ -17,10 +17,9 @@ from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.partition.answer import cause_of
 from pipelines.partition.window import OrderedWindow
 from pipelines.process.tasks import meanwhile
-from pipelines.run.captures import Captures
+from pipelines.run.captures import Captures, raise_first
 from pipelines.run.feed import MAX_BYTES, Feed, Sampled
 from pipelines.settings import decoded_memory
-from serving.errors import SourceError
 
 CHECK_S = 1.0
 SETTLE_S = 2.0
@@ -114,12 +113,7 @@ class EmbeddedRun:
             captures.stop()
             await asyncio.wait([over], timeout=SETTLE_S)
             self._answers.put_nowait(None)
-        for stream, ended in running.items():
-            error = ended.exception()
-            if isinstance(error, SourceError):
-                raise SourceError(f"stream {stream}: {error}", error.reason)
-            if error is not None:
-                raise error
+        raise_first({stream: ended.exception() for stream, ended in running.items()})
 
     async def _end(self, executor: Executor) -> None:
         """Give up what is in work, if anything is, and forget the streams."""

@@ -11,15 +11,13 @@ from operators.annotate.drawing import draw
 from operators.frames.frame import Frame
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
-from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.signals import INTERRUPTED, stop_loop_on_signals
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from serving.common.clock import SteadyClock
 from serving.common.tensors import Image
 
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended."""
 FRAMES = 25
 """Frames of each stream: five seconds of a camera."""
 

@@ -14,9 +14,8 @@ from operators.wire.schema import StreamPlan
 from pipelines.assembly.parts import lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.dispatch import TopicNames
-from pipelines.partition.duties import Duties, PlanPublisher
+from pipelines.partition.duties import Duties, PlanPublisher, StateConfig
 from pipelines.partition.sampling import thinned
-from pipelines.partition.stream_state import StateConfig
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.query_file import Query
 from pipelines.schedule.worker_side import alternatives

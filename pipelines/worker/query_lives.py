@@ -13,11 +13,10 @@ import faust
 from pipelines.kafka.rights import TopicRights, needs
 from pipelines.partition.duties import Duties
 from pipelines.partition.publisher import Publisher
-from pipelines.partition.queries import Queries, QueryWork
+from pipelines.partition.queries import Queries, QueryWork, StateStore
 from pipelines.partition.resume import KafkaResume
 from pipelines.partition.sampling import FrameSampling
 from pipelines.partition.shared_parts import SharedParts
-from pipelines.partition.stream_state import StateStore
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import FrameAgent, sender
 from pipelines.worker.state_topic import TopicStateStore

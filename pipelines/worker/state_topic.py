@@ -16,8 +16,9 @@ from operators.wire.bounds import Id, Label, Moment
 from operators.wire.mishaps import Mishaps
 from pipelines.kafka.async_clients import topics_at
 from pipelines.kafka.topic_reader import records
+from pipelines.partition.duties import StateConfig
 from pipelines.partition.publisher import HOPELESS, Outgoing, Publisher
-from pipelines.partition.stream_state import StateConfig, StateStore
+from pipelines.partition.queries import StateStore
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
 from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result
-from pipelines.partition.stream_state import StateConfig
+from pipelines.partition.duties import StateConfig
 from tests.integration.worker_parts import CountingAnalyser
 
 

@@ -9,8 +9,8 @@ import tracemalloc
 import pytest
 from kafka import KafkaProducer
 
+from pipelines.partition.duties import StateConfig
 from pipelines.partition.publisher import Publisher
-from pipelines.partition.stream_state import StateConfig
 from pipelines.worker.state_topic import MAX_BYTES, TopicStateStore
 from tests.integration.kafka_side import create_topic
 from tests.integration.worker_parts import plain

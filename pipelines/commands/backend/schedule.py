@@ -10,10 +10,8 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue, measured
-from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
-from pipelines.settings import broker_settings
 from serving.errors import BadInput, ModelError
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
@@ -21,9 +19,7 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command(name="schedule")
-@options.broker
-@options.broker_timeout
-@options.prefix
+@options.installation
 @click.option("--machines", type=FILE, metavar="FILE", help="Kinds of machines that can be had, with their prices.")
 @click.option(
     "--every",
@@ -63,9 +59,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--simulate", type=FILE, metavar="FILE", help="Print the plan for a fleet on paper, and end.")
 @click.option("--json", "as_json", is_flag=True, help="With --simulate: as JSON.")
 def command(
-    broker: str | None,
-    broker_timeout_s: float,
-    prefix: str | None,
+    at: options.Installation,
     machines: Path | None,
     every_s: float,
     most: int,
@@ -86,7 +80,7 @@ def command(
         return
     if as_json:
         raise BadInput("--json belongs to --simulate FILE: give that too, or leave it out")
-    settings, topics = broker_settings(broker), TopicsConfig().with_prefix(prefix)
+    settings, topics = at.broker, at.topics()
     listening = options.listen_at(listen, secret_file)
     from pipelines.schedule.epochs import EpochTerms
     from pipelines.schedule.fleet_view import ViewBounds
@@ -96,7 +90,7 @@ def command(
 
     terms = EpochTerms([] if machines is None else read_machines(machines), frames_for_one)
     bounds = ViewBounds(processes=most)
-    config = ScheduleConfig(settings, topics, terms, every_s, broker_timeout_s, bounds)
+    config = ScheduleConfig(settings, topics, terms, every_s, at.timeout_s, bounds)
     asyncio.run(schedule(config, listening, alive))
 
 

@@ -11,6 +11,7 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.signals import INTERRUPTED
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.dag import CompiledQuery
@@ -23,7 +24,6 @@ from serving.errors import BadInput, SourceError
 if TYPE_CHECKING:
     from pipelines.run.jobs.submitting import JobsAt
 
-INTERRUPTED = 130
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 

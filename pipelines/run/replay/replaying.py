@@ -24,7 +24,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, streams
 from pipelines.planning.planner import Planner
-from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.signals import INTERRUPTED, stop_loop_on_signals
 from pipelines.query.dag import CompiledQuery, compiled
 from pipelines.query.query_file import StreamSpec
 from pipelines.run.replay.comparison import Comparison
@@ -36,8 +36,6 @@ SLO_MS = 60_000.0
 """Time that a frame is given."""
 RECORDED = SourceUri("recorded")
 """Stands for the sources of streams that the query does not have, since others were given when they were recorded."""
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended."""
 
 
 def replay(directory: Path, wanted: CompiledQuery) -> Comparison:

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 
+from pipelines.partition.duties import StateConfig
 from pipelines.partition.publisher import Outgoing, Publisher
-from pipelines.partition.stream_state import StateConfig
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
 from pipelines.worker.state_topic import BoundedStore, StreamSnapshot, TopicStateStore
