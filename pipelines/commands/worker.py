@@ -121,9 +121,7 @@ def command(
         topics_prefix=at.prefix,
         bounds=stream_bounds(),
         record=None if record is None else record(path, wanted),
-        beside=None
-        if archive is None or job_results is None
-        else _jobs(files, broker, topics, archive, job_results),
+        beside=None if archive is None or job_results is None else _jobs(files, broker, topics, archive, job_results),
     )
     few_arenas()
     asyncio.run(work(config, files, listening, broker if adapt else None, alive))
