@@ -33,7 +33,7 @@ from operators.frames.codec import (
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.audits import trials
-from operators.recognise.exits import held_looks, kinds
+from operators.recognise.exits import held_looks
 from operators.recognise.objects import look_rule, pool
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds, fleet
@@ -215,7 +215,6 @@ SAID = {
         f"| objects of a stream that are being audited | *{trials.MOST_TRIALS} for each node* |",
         f"of which a node knows which shortcuts have answered | *{trials.REMEMBERED}* |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
-        f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
         f"are tuned on, of a stream or of all | *{held_looks.KEPT}; {mib(held_looks.KEPT_BYTES)} for all of a query* |",
         f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each reads at most "
         f"{artefact.MOST_VALUES} values of one input* |",

@@ -115,16 +115,22 @@ class Looks:
         if chosen is not None and await chosen.answer(frame, regions, call):
             looks = [AuditedLook(frame, each, each.attributes[-1], None) for each in regions]
             self._auditor.asks(stream, chosen.key, looks, self._networks.recogniser.roles.oracle)
-            self._others_are_silent(stream, chosen.key, len(regions))
+            self._auditor.silent(stream, {chosen.key}, len(regions))
             return Looked(decision, declined)
         if chosen is not None:
             declined["variant"] = f"{chosen.model} is not there"
+        asked = set[str]()
         try:
-            not_looked = await self._by_oracle(stream, frame, regions, call, declined)
+            not_looked = await self._by_oracle(stream, frame, regions, call, declined, asked)
         except BackendDown as error:
-            return await self._instead(frame, regions, call, error)
-        missing = await self._in_its_place(frame, not_looked, call, declined)
-        self._in_shadow(stream, frame, without(regions, missing), call)
+            not_looked = NotLooked.down(regions, error)
+        variant = await self._in_its_place(frame, not_looked, call, declined)
+        if variant is not None and len(not_looked.failed) == len(regions):
+            return Looked(replace(decision, variant=variant.model), declined)
+        missing = not_looked.late if variant is not None else not_looked.regions
+        looked = without(regions, missing)
+        asked |= self._in_shadow(stream, frame, looked, call)
+        self._auditor.silent(stream, asked, len(looked))
         return Looked(decision, declined, missing)
 
     def urgent(self, stream: NodeStream, due: Sequence[Region], decision: Decision) -> tuple[list[Region], Decision]:
@@ -140,9 +146,15 @@ class Looks:
         return kept, replace(decision, why=f"{decision.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
 
     async def _by_oracle(
-        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, declined: dict[str, str]
+        self,
+        stream: NodeStream,
+        frame: Frame,
+        regions: Sequence[Region],
+        call: Call,
+        declined: dict[str, str],
+        asked: set[str],
     ) -> NotLooked:
-        """The oracle looks, through its exits where it has some; notes what was declined."""
+        """The oracle looks, through its exits where it has some; notes what was declined and who was asked."""
         networks, (model, why) = self._networks, self._oracle_of(call)
         declined |= why
         exits, through = self._exits, self._through
@@ -154,6 +166,7 @@ class Looks:
             plan = exits.plan(stream, frame, regions, mine) if regions and not self.stood_in_by(stream) else None
         if plan is not None and through is not None:
             looked = await through.look(stream, frame, regions, mine, plan)
+            asked |= plan.asked if looked is not None else set()
         if looked is None:
             looked = await self._by_oracle_alone(frame, regions, mine)
             if exits is not None:
@@ -178,25 +191,19 @@ class Looks:
 
     async def _in_its_place(
         self, frame: Frame, not_looked: NotLooked, call: Call, declined: dict[str, str]
-    ) -> Sequence[Region]:
-        """Have a variant look where the oracle has failed, proven or not; returns the regions without a look."""
+    ) -> VariantShortcut | None:
+        """Have a variant look where the oracle has failed, proven or not; returns the one that does."""
         if not not_looked.failed:
-            return not_looked.late
+            return None
         declined["variant"] = not_looked.reason
         for variant in self._networks.variants:
             if variant.is_there and await variant.answer(frame, not_looked.failed, call):
-                return not_looked.late
+                if not_looked.error is not None:
+                    declined["variant"] = f"{variant.model} answers, proven or not: {not_looked.reason}"
+                return variant
         if not_looked.error is not None:
             raise not_looked.error
-        return not_looked.regions
-
-    async def _instead(self, frame: Frame, regions: Sequence[Region], call: Call, error: BackendDown) -> Looked:
-        """The backend of the oracle is down: the first listed network that can answers, proven or not."""
-        for variant in self._networks.variants:
-            if await variant.answer(frame, regions, call):
-                decision = replace(call.decision, variant=variant.model)
-                return Looked(decision, {"variant": f"{variant.model} answers, proven or not: {error}"})
-        raise error
+        return None
 
     def stood_in_by(self, stream: NodeStream) -> str | None:
         """The proven variant that answers on a stream, or will soon: exits would learn in vain."""
@@ -211,21 +218,16 @@ class Looks:
         stand_in = self.stood_in_by(stream)
         return None if stand_in is None else f"exits are not used: {stand_in} stands in"
 
-    def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
-        exits = self._exits
-        for other in (*self._networks.variants, *(exits.kinds if exits is not None else ())):
-            if other.key != key:
-                self._auditor.silent(stream, other.key, looks)
-
-    def _in_shadow(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> None:
-        """Have variants look that prove themselves, at what the oracle has answered."""
+    def _in_shadow(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> set[str]:
+        """Have variants look that prove themselves, at what the oracle has answered; returns their keys."""
         answered = [each for each in regions if each.attributes[-1].provenance == "oracle"]
         looks = [AuditedLook(frame, each, None, each.attributes[-1]) for each in answered]
+        asked = set[str]()
         for variant in self._networks.variants:
             if stream.audits.of(variant.key).phase == "shadow" and variant.proves_itself(call):
                 self._auditor.asks(stream, variant.key, looks, variant.model)
-            else:
-                self._auditor.silent(stream, variant.key, len(regions))
+                asked.add(variant.key)
+        return asked
 
     def _chosen(self, stream: NodeStream, objects: int, decision: Decision) -> Decision:
         """Choose for so many objects; without several networks there is nothing to choose."""

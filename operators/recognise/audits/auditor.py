@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -139,8 +139,14 @@ class Auditor:
         if trial is not None:
             self._ask(stream, trial, look, self._recogniser.roles.oracle, on_reference)
 
-    def silent(self, stream: NodeStream, key: str, looks: int) -> None:
-        """Note looks for which a shortcut was not asked; tracks are counted once they are concluded."""
+    def silent(self, stream: NodeStream, asked: Collection[str], looks: int) -> None:
+        """Note looks for which only some of the shortcuts were asked; tracks are counted once they are concluded."""
+        for key in self._keys:
+            if key not in asked:
+                self.unheard(stream, key, looks)
+
+    def unheard(self, stream: NodeStream, key: str, looks: int) -> None:
+        """Note looks for which one of them was not asked."""
         if self._objects is None:
             stream.audits.of(key).by_oracle(looks)
 

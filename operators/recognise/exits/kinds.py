@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
 
 log = logging.getLogger(__name__)
-
-REMEMBERED_STREAMS = 1000
-"""Streams of which a node keeps what exits of all streams cost and save there: those that were seen last."""
 
 
 class SpecialisedExits:
@@ -115,14 +111,11 @@ class SharedExits:
         self._cut, self._tuner = cut, tuner
         self._tuned: HeardExits | None = None
         self.used: ExitsInUse | None = None
-        self._streams: OrderedDict[str, SharedOnStream] = OrderedDict()
+        self._streams: dict[str, SharedOnStream] = {}
 
     def of(self, stream: str) -> SharedOnStream:
         if stream not in self._streams:
             self._streams[stream] = SharedOnStream(stream, self)
-            if len(self._streams) > REMEMBERED_STREAMS:
-                self._streams.popitem(last=False)
-        self._streams.move_to_end(stream)
         return self._streams[stream]
 
     def why_silent(self, stream: str) -> str | None:
@@ -161,9 +154,7 @@ class SharedExits:
             self.used = replace(self.used, spared=0.0)
 
     def forget(self, stream: str) -> None:
-        """Its account stays for the report."""
-        if stream in self._streams:
-            self._streams[stream].left = False
+        self._streams.pop(stream, None)
 
     def close(self) -> None:
         if self._tuned is not None:

@@ -47,8 +47,7 @@ class LentLooks:
                 looks, now = await self._asked(looks, asked, call), ~drawn
                 self._cut.crossings.cross(self._cut.oracle, crossing)
             except BackendDown as error:
-                failed, reason = looks.at(asked).regions, f"another answers, proven or not: {error}"
-                not_looked = NotLooked(failed=[*failed], reason=reason, error=error)
+                not_looked = NotLooked.down(looks.at(asked).regions, error)
         mine, later = looks.at(np.flatnonzero(now)), looks.at(np.flatnonzero(drawn))
         for each in (mine, later):
             each.give()

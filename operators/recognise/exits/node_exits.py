@@ -48,6 +48,11 @@ class LookPlan:
     room: bool = True
     """Whether an object that is new may be drawn."""
 
+    @property
+    def asked(self) -> set[str]:
+        """The keys of the exits that are heard."""
+        return {kind.key for kind, _ in (*self.shadows, *([self.acting] if self.acting else []))}
+
 
 @dataclass(frozen=True)
 class ExitLooks:
@@ -71,11 +76,6 @@ class ExitLooks:
         regions, crops, said, ends = ([each[row] for row in rows.tolist()] for each in lists)
         plan = replace(self.plan, drawn=self.plan.drawn[rows])
         return ExitLooks(self.stream, self.frame, regions, plan, self.result.at(rows), crops, said, ends)
-
-    @property
-    def ended(self) -> NDArray[np.intp]:
-        """Which of them the end has answered."""
-        return np.flatnonzero([each is not None for each in self.ends])
 
     def give(self) -> None:
         """Append a look to every region: the exit's, where one was sure; so what is audited is published."""
@@ -170,13 +170,17 @@ class NodeExits:
         ``audits``: whether those of the exits in service are still to come.
         """
         began_s = time.thread_time()
-        stream, acting, ended = looks.stream, looks.plan.acting, looks.ended
+        stream, acting = looks.stream, looks.plan.acting
+        ended = np.flatnonzero([each is not None for each in looks.ends])
         for kind in self.kinds:
             if acting is None or kind is not acting[0]:
                 kind.of(stream.name).account.by_oracle(len(ended), self.cut.whole_s)
         if acting is not None:
             kind, used = acting
-            self._account(stream, kind, len(looks.regions) - len(ended), len(ended))
+            left = len(looks.regions) - len(ended)
+            self._account(stream, kind, left, len(ended))
+            for shadow, _ in looks.plan.shadows:
+                self._auditor.unheard(stream, shadow.key, left)
             if audits:
                 self._auditor.looked(stream, kind.key, looks.audited(used.number), looks.plan.room)
         if len(ended):
@@ -216,7 +220,6 @@ class NodeExits:
         """Note looks of the whole network."""
         for kind in self.kinds:
             kind.of(stream.name).account.by_oracle(looks, self.cut.whole_s)
-            self._auditor.silent(stream, kind.key, looks)
 
     def go_on(self, stream: str) -> bool:
         """Do what is due for a stream; whether other exits are in use there now."""
@@ -264,10 +267,6 @@ class NodeExits:
             found = used.answers(taps, self.cut.cuts)
             said = self._said((kind, used), found.place, found.distribution)
             self._auditor.looked(stream, kind.key, ended.audited(used.number, said))
-        told = {kind.key for kind, _ in (*plan.shadows, *([plan.acting] if plan.acting else []))}
-        for kind in self.kinds:
-            if kind.key not in told:
-                self._auditor.silent(stream, kind.key, len(ended.regions))
         wanting = [mine for kind in self.kinds if (mine := kind.of(stream.name)).wants_taps]
         if not wanting:
             return

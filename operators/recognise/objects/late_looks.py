@@ -47,6 +47,11 @@ class NotLooked:
     error: SluiceError | None = None
     """The frame fails by it where no other network looks at those; None: they stay without a look."""
 
+    @classmethod
+    def down(cls, regions: Sequence[Region], error: SluiceError) -> NotLooked:
+        """None of these has a look: the network is out of reach."""
+        return cls(failed=[*regions], reason=str(error), error=error)
+
     @property
     def regions(self) -> Sequence[Region]:
         return [*self.late, *self.failed]

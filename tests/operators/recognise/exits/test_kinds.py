@@ -15,7 +15,7 @@ from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.vocabulary import Vocabulary
 from learning.budget import Budget
-from operators.recognise.exits import heard_exits, kinds
+from operators.recognise.exits import heard_exits
 from operators.recognise.exits.account import PATIENCE
 from operators.recognise.exits.kinds import SharedExits
 from operators.recognise.exits.node_exits import TOGETHER
@@ -136,16 +136,20 @@ async def test_other_exits_have_another_edition_and_bring_those_back_who_have_le
     assert crossing.phase("cached") == "shadow", "they have to prove themselves anew"
 
 
-def test_accounts_of_the_streams_that_were_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "REMEMBERED_STREAMS", 2)
-    shared = there().shared
-    assert shared is not None
-    first = shared.of("1").account
-    shared.of("2")
-    assert shared.of("1").account is first
-    shared.of("3")
-    assert shared.of("1").account is first
-    assert list(shared._streams) == ["3", "1"]
+async def test_nothing_of_a_stream_that_has_gone_is_kept() -> None:
+    crossing = there()
+    await crossing.passing(COLOURS, 2, "a")
+    await crossing.passing(COLOURS, 2, "b")
+    crossing.node.forget("a")
+    assert crossing.shared is not None
+    assert list(crossing.shared._streams) == ["b"]
+
+
+async def test_every_look_is_an_answer_for_the_plans_of_both_kinds_whoever_gives_it() -> None:
+    crossing = Crossing(["specialised", "cached"])
+    await crossing.until(lambda: "trusted" in (crossing.phase(), crossing.phase("cached")), COLOURS)
+    await crossing.passing(COLOURS, 50)
+    assert crossing.plan().answers == crossing.plan("cached").answers == ROWS * crossing.seq
 
 
 @pytest.mark.parametrize(("asked_for", "told"), [(True, True), (False, False)])
@@ -197,6 +201,5 @@ async def test_to_report_on_streams_that_have_gone_brings_none_of_them_back() ->
         await crossing.passing(COLOURS, 2, stream)
         crossing.node.forget(stream)
     assert crossing.shared is not None
-    crossing.shared._streams.clear()
     assert set(crossing.node.plans(gone=True)) == {"a", "b"}
     assert list(crossing.shared._streams) == []
