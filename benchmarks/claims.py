@@ -13,7 +13,7 @@ PAGE = """# What the papers claim, and what was measured here
 
 Made by `python -m benchmarks.claims` from the CSVs in `benchmarks/results`: our figures and the verdicts are read and
 reckoned, not typed. Each figure of ours is followed by its CSV, which `python -m benchmarks.NAME` of the same name
-makes and whose first line names the machine: two cores without a GPU, for `gpu` an NVIDIA H200. [Benchmark
+makes and whose first line names the machine: two cores without a GPU, for `gpu` an NVIDIA H100. [Benchmark
 results](benchmarks.md) say how each was measured.
 
 The verdict is a rule's. A figure is *reproduced* within a tenth of the paper's, or within the share that is said;

@@ -8,7 +8,7 @@ Needs a GPU. Figures of the headline, geometric means over networks unless one i
 - ``fp16_64``, ``tf32_64``: time of fp32 ÷ that precision for 64 items, of the largest network
 - ``more_at_64``: items per second in batches of 64 ÷ in batches of 16, of the smallest network
 - ``exits_16``: time of the whole network ÷ that of one whose rows all leave a third of the way, batches of 16
-- ``prefix``: time of five networks with a common prefix apart ÷ together
+- ``prefix``: time of ten networks with a common prefix apart ÷ together
 - ``streams``: frames per second of most streams by the GPU ÷ by all processors
 - ``stream_processor``: processor time of a frame there, by processors ÷ by the GPU
 """
@@ -30,7 +30,7 @@ from benchmarks.harness import Outcome, Row, run
 from serving.engines.execution_device import why_not_on_gpu
 
 BUDGET_S, QUICK_BUDGET_S = 0.5, 0.05
-PREFIX, RELATIVES, ROUNDS = "vehicle-type", (2, 5), 40
+PREFIX, RELATIVES, ROUNDS = "vehicle-type", (2, 5, 10), 40
 COLUMNS = (
     *("what", "name", "way", "size", "latency_ms", "p99_ms", "items_per_s", "processor_ms_per_item"),
     *("gpu_joules_per_item", "first_ms", "agreement"),

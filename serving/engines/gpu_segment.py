@@ -6,7 +6,8 @@ operator, of which a network has a hundred, by a processor that does nothing els
 of a few sizes, and what the operators ask of the GPU is recorded for each when a network is loaded (CUDA graphs).
 
 ONNX Runtime replays several recordings of one session with an illegal instruction: each size has a session of its own.
-While one thread records, none may ask the GPU for anything: a lock sees to that.
+While one thread records, none may ask the GPU for anything, nor open a session there: a lock sees to that. Each thread
+that runs a network records it once for itself.
 """
 
 from __future__ import annotations
@@ -213,13 +214,19 @@ def gpu_segment(
     recording = [(provider, {**settings, "enable_cuda_graph": "1"}), *others]
     try:
         opens = partial(runtime().InferenceSession, graph, options, providers=recording, enable_fallback=0)
-        segment = GpuSegment(opens, records=True)
+        segment = GpuSegment(partial(_alone, opens), records=True)
         if segment.is_sized and segment.buffers(1) is not None and segment.records:
             return segment
     except Exception as error:  # the runtime's exceptions share no base but Exception
         log.info("model %s: its work on the GPU is not recorded: %s", name, first_line(error))
-    session = opened(name, graph, options, wanted)
+    session = _alone(partial(opened, name, graph, options, wanted))
     return SessionSegment(session) if session.get_providers()[0] == CPU else GpuSegment(lambda: session, records=False)
+
+
+def _alone(opens: Callable[[], ort.InferenceSession]) -> ort.InferenceSession:
+    """Open a session while no thread records: that it asks the GPU for memory would fail, and end the recording."""
+    with USE:
+        return opens()
 
 
 def _forgo_recording(options: RunOptions) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import onnx
 import pytest
@@ -81,6 +84,34 @@ def test_memory_is_the_gpus_and_is_given_back() -> None:
         left.append((used_bytes() or 0) - before)
     assert min(left) <= 32 << 20
     assert gpu_name()
+
+
+def test_threads_run_networks_while_others_are_loaded(expected: Array) -> None:
+    shared, loaded, turns = engine(network()), threading.Event(), []
+
+    def run() -> None:
+        while not loaded.is_set() or len(turns) < 8:
+            for count in (1, 3, 16, 40):
+                (scores,) = shared.run(0, items(40)[:count])
+                np.testing.assert_allclose(scores, expected[:count], rtol=1e-3, atol=1e-4)
+            turns.append(count)
+
+    def load() -> None:
+        for _ in range(4):
+            made = engine(network())
+            (scores,) = made.run(0, items(40)[:7])
+            np.testing.assert_allclose(scores, expected[:7], rtol=1e-3, atol=1e-4)
+            made.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        running, loading = [threads.submit(run) for _ in range(2)], [threads.submit(load) for _ in range(2)]
+        try:
+            for each in loading:
+                each.result()
+        finally:
+            loaded.set()
+        for each in running:
+            each.result()
 
 
 def test_a_network_whose_shapes_depend_on_the_data_is_not_sized() -> None:
