@@ -36,8 +36,6 @@ FIRST_GUESS_S = 0.3
 """Processor seconds of a training, until one was made."""
 LOOK_S, TIDY_S = 2.0, 60.0
 """Time between two looks at what is due, and after which what is old is dropped."""
-GROWTH = 2.0
-"""The next one is expected to take so many times what the last one did: there are twice as many samples by then."""
 
 
 class Adaptation:
@@ -49,8 +47,10 @@ class Adaptation:
         self._windows = SampleWindows(window_bytes)
         self._states: OrderedDict[Target, TargetState] = OrderedDict()
         self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
-        self._expected_s, self._waits = FIRST_GUESS_S, False
-        """Processor seconds of the next training, and whether one is due that these keep waiting."""
+        self._sample_s: float | None = None
+        """Processor seconds of the last training, for each of its samples; None before the first."""
+        self._waits = False
+        """Whether a training is due that has to wait until it can be paid."""
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
@@ -93,12 +93,13 @@ class Adaptation:
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
-        waits = bool(due) and not self._budget.may_reserve(self._expected_s)
-        if waits and not self._waits and self._budget.left_s < self._expected_s:
-            left_s = max(self._budget.left_s, 0.0)
-            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._expected_s, left_s)
+        first = min(due, key=lambda each: each[0])[1] if due else None
+        expected_s = 0.0 if first is None else self._expected_s(first.target)
+        waits = first is not None and not self._budget.may_reserve(expected_s)
+        if waits and not self._waits and self._budget.left_s < expected_s:
+            log.info("training waits: it takes %.1f s, %.1f s may be spent", expected_s, max(self._budget.left_s, 0.0))
         self._waits = waits
-        return min(due, key=lambda each: each[0])[1] if due and not waits else None
+        return None if waits else first
 
     async def train(self, due: DueTraining, now_s: Callable[[], float]) -> Artefact | None:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it.
@@ -107,9 +108,8 @@ class Adaptation:
         """
         state, took, artefact = self._states[due.target], ThreadTime(), None
         samples = self._window(due.target).seen
-        reserved_s = self._expected_s if self._budget.reserve(self._expected_s) else 0.0
-
-        early = False
+        expected_s, rows, early = self._expected_s(due.target), self._trained_rows(due.target), False
+        reserved_s = expected_s if self._budget.reserve(expected_s) else 0.0
         try:
             artefact = await self._trained(due, now_s(), took)
         except TooEarly as error:
@@ -119,11 +119,11 @@ class Adaptation:
         except Exception:
             log.exception("%s: a training of exits failed", _where(due.target.subject))
         finally:
-            self._expected_s = GROWTH * took.seconds
             self._budget.pay("training", reserved_s, took.seconds)
             if early:
                 state.history.too_early(now_s(), samples)
             else:
+                self._sample_s = took.seconds / rows
                 state.history.tried(now_s(), samples, gained=artefact is not None)
         return artefact
 
@@ -184,6 +184,13 @@ class Adaptation:
         if len(window) < self._trainer.least_samples or now_s - state.wanted_at_s > WANTED_S:
             return None
         return why_train(state.history, now_s, window.seen)
+
+    def _trained_rows(self, target: Target) -> int:
+        return max(1, min(len(self._window(target)), TRAINED_ROWS))
+
+    def _expected_s(self, target: Target) -> float:
+        """Processor seconds of a training."""
+        return FIRST_GUESS_S if self._sample_s is None else self._sample_s * self._trained_rows(target)
 
     def _window(self, target: Target) -> SampleWindow:
         """The samples that the target can be trained on: others may come, of older workers or of anybody."""

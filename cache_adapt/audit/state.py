@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Annotated, Literal
 
 import msgspec
@@ -41,7 +42,9 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def limits(self) -> PeriodLimits:
-        """How far the memory reaches; without tolerance nothing is ever audited."""
+        """How far the memory reaches; without tolerance nothing is ever audited, so that it reaches back for ever."""
+        if not self.tolerance:
+            return PeriodLimits(inf, inf)
         return PeriodLimits(
             round(self.patience / self.tolerance), round(2 * self.renewal / (self.rate * self.tolerance))
         )

@@ -42,11 +42,6 @@ class LookSeconds(NamedTuple):
     beyond: float = 0.0
     """The network that answers what leaves at no exit, where that is another one."""
 
-    @property
-    def alone(self) -> float:
-        """The oracle's, without exits."""
-        return self.beyond or self.through
-
 
 class CutOracle:
     """One for a node. It is opened once somebody wants it and the budget of learning pays it."""
@@ -151,10 +146,11 @@ class CutOracle:
         self._name, self.places = name, places
         return seconds + took.seconds
 
-    def failed(self, error: SluiceError) -> None:
+    def failed(self, error: Exception) -> None:
         """It does not run: the oracle answers without exits in this process."""
-        self._fault, self._name = str(error), None
-        log.warning("%s: no exits: %s", self.network, error)
+        self._fault, self._name = str(error) or type(error).__name__, None
+        unforeseen = None if isinstance(error, SluiceError) else error
+        log.warning("%s: no exits: %s", self.network, self._fault, exc_info=unforeseen)
 
     async def run(self, crops: Sequence[Image], policy: RowPolicy, urgency: Urgency) -> ExitResult:
         """Run pictures, each as far as it has to go."""
@@ -171,7 +167,7 @@ class CutOracle:
         seconds = self.opening_s
         try:
             seconds = await self.open()
-        except SluiceError as error:
+        except Exception as error:
             self.failed(error)
         finally:
             if not self._has_exits:

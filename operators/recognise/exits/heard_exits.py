@@ -260,6 +260,8 @@ class HeardExits:
             found = await in_thread(took.of(work))
             if artefact is self.artefact:
                 self.found = found
+        except Exception:
+            log.exception("exits of %s cannot be tuned", self.request.subject.node)
         finally:
             self.cut.budget.spend("training", took.seconds)
             self._work = None

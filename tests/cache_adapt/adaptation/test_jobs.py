@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.adaptation import jobs, windows
-from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.jobs import FIRST_GUESS_S, Adaptation
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Target
 from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S
@@ -183,7 +183,9 @@ async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogC
     assert await the.work() is not None
     assert budget.spent["training"] == pytest.approx(0.5, abs=0.1), "the trainer has told half a second"
     assert budget.left_s == pytest.approx(0.7, abs=0.1), "nothing is set aside any more"
-    the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
+    other = replace(SUBJECT, node="other")
+    the.adaptation.add(other, "gate", [Sample(the.now_s, 1, np.zeros(DIMS, np.float16))] * 60, the.now_s)
+    the.want(replace(TARGET, subject=other))
     used_s = 80.0
     assert the.adaptation.next(the.now_s) is not None, "1.1 s are left"
     used_s = 70.0
@@ -299,3 +301,36 @@ async def test_a_trainer_that_needs_samples_is_not_tried_before_they_are_there()
     the.see(1)
     assert await the.work() is not None, "it need not wait longer for having been wanted before"
     assert len(kind.trained) == 1
+
+
+async def test_a_training_is_expected_to_take_what_others_took_for_each_sample() -> None:
+    budget = Budget(0.05, lambda: FIRST_S)
+    the = worker(budget=budget)
+    the.see(*[1] * 400)
+    the.want()
+    assert await the.work() is not None, "it has taken half of the second that there is"
+    other = Target(replace(SUBJECT, node="other"), SPEC)
+    samples = [Sample(the.now_s, 1, np.zeros(DIMS, np.float16))] * 40
+    the.adaptation.add(other.subject, "gate", samples, the.now_s)
+    the.want(other)
+    assert await the.work() is not None, "a tenth of the samples takes a tenth of the time"
+
+
+async def test_one_for_which_it_was_too_early_does_not_tell_what_others_take() -> None:
+    class Hasty(Majority):
+        async def train(self, target: Target, rows: Rows, took: ThreadTime) -> bytes:
+            if target == TARGET:
+                raise TooEarly("one object")
+            return await super().train(target, rows, took)
+
+    left = FIRST_GUESS_S + 0.1
+    budget = Budget(left / FIRST_S, lambda: FIRST_S)
+    the = Worker(Adaptation(Hasty(), budget))
+    the.see(*[1] * 30)
+    the.want()
+    assert await the.work() is None
+    budget.spend("audits", 0.2)
+    other = Target(replace(SUBJECT, node="other"), SPEC)
+    the.adaptation.add(other.subject, "gate", [Sample(the.now_s, 1, np.zeros(DIMS, np.float16))] * 30, the.now_s)
+    the.want(other)
+    assert await the.work() is None, "what is left does not suffice"

@@ -323,3 +323,11 @@ async def test_without_tracks_both_answers_to_one_picture_are_told(known: AuditS
     (found,) = street.disagreements()
     assert (found.track_id, found.in_shadow) == (None, known is None)
     assert min(found.shortcut.found[0].confidence, found.oracle.found[0].confidence) > 0.5
+
+
+async def test_where_nobody_may_disagree_the_oracle_names_all_objects() -> None:
+    street = Street(Rule(1.0))
+    for track in range(3):
+        assert await street.pass_by(track) == "blue"
+    await street.empty()
+    assert (street.plan.phase, street.plan.answers, street.plan.shortcut_share) == ("off", 3, 0.0)

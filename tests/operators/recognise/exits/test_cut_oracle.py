@@ -101,9 +101,10 @@ async def test_what_cannot_be_paid_is_not_opened() -> None:
         assert (place.cut.is_open, place.sought, place.cut.why_not) == (False, [], None)
 
 
-async def test_a_network_that_cannot_be_cut_says_why_and_is_not_tried_again() -> None:
+@pytest.mark.parametrize("fault", [ModelError, RuntimeError])
+async def test_a_network_that_cannot_be_cut_says_why_and_is_not_tried_again(fault: type[Exception]) -> None:
     place = Place()
-    place.fails = ModelError("net has no layer at which an exit could read")
+    place.fails = fault("net has no layer at which an exit could read")
     for _ in range(3):
         place.cut.open_where_due()
         await settled()

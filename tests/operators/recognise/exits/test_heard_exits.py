@@ -178,6 +178,21 @@ async def test_the_first_exit_that_is_sure_answers() -> None:
     assert ((first == 0) | (first == second)).all()
 
 
+async def test_a_tuning_that_breaks_is_logged_and_another_one_follows(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = await heard(exits())
+    known.begin()
+    hear(known, looks(400))
+    with monkeypatch.context() as broken:
+        broken.setattr(heard_exits, "chosen_on", lambda *_: 1 / 0)
+        assert await tuned(known) is None
+    assert caplog.messages == ["exits of type cannot be tuned"]
+    hear(known, looks(400, seed=2))
+    assert known.tuning_is_due
+    assert await tuned(known) is not None
+
+
 async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_only() -> None:
     known = await heard(exits())
     known.begin()
