@@ -72,8 +72,9 @@ class ProcessMeter(Observer):
     def model_unloaded(self, network: str) -> None:
         with self._lock:
             self._loaded.pop(network, None)
-            for use in self._uses(network):
-                use.loaded = False
+            for name in models_of(network):  # its other shapes, or those with cuts, may be there still
+                if name in self._networks:
+                    self._networks[name].loaded = any(name in models_of(other) for other in self._loaded)
 
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
         self.lag = sum(waiting.values())

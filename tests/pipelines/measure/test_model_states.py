@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pipelines.measure.process_meter import HELD_S, ModelStates, ProcessMeter
 from serving.scheduling.health import State
 
@@ -53,3 +55,14 @@ def test_a_model_that_a_placement_has_nowhere_is_said_to_be_that() -> None:
     for known, standing in (({}, {"cars": True, "people": True}), (placed, placed)):
         found = ModelStates(ProcessMeter(), known.get).at(0.0, CURVE)
         assert {model: each.placed for model, each in found.items()} == standing
+
+
+@pytest.mark.parametrize("other", ["cars+416x256", "cars+cuts1", "cars + people"])
+def test_a_network_is_loaded_as_long_as_one_form_of_it_is(other: str) -> None:
+    meter = ProcessMeter()
+    meter.model_loaded("cars", 0.5, 300)
+    meter.model_loaded(other, 0.5, 300)
+    meter.model_unloaded(other)
+    assert meter.networks()["cars"].loaded
+    meter.model_unloaded("cars")
+    assert not meter.networks()["cars"].loaded
