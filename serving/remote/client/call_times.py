@@ -6,10 +6,11 @@ has left a band for good, the measured times are taken to be so many times as lo
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, log
+
+from serving.scheduling.estimates import LatencyTable
 
 NEWEST = 0.1
 """Share of the newest call in the mean ratio."""
@@ -43,7 +44,7 @@ class CallTimes:
     def took(self, items: int, took_s: float) -> None:
         """A call with so many pictures was answered."""
         if self._measured:
-            ratio = log(max(took_s, SHORTEST_S) / max(self._expected_s(items), SHORTEST_S))
+            ratio = log(max(took_s, SHORTEST_S) / max(LatencyTable(self._measured)(items), SHORTEST_S))
             self._calls += 1
             self._ratio += max(NEWEST, 1 / self._calls) * (ratio - self._ratio)
 
@@ -53,15 +54,3 @@ class CallTimes:
             factor = exp(self._ratio)
             self.measured({items: factor * seconds for items, seconds in self._measured.items()})
         return dict(self._measured)
-
-    def _expected_s(self, items: int) -> float:
-        """Measured seconds for so many, in proportion between and beyond the sizes that were measured."""
-        sizes = sorted(self._measured)
-        at = bisect_left(sizes, items)
-        if at == len(sizes):
-            return self._measured[sizes[-1]] * items / sizes[-1]
-        if at == 0 or sizes[at] == items:
-            return self._measured[sizes[at]]
-        low, high = sizes[at - 1], sizes[at]
-        share = (items - low) / (high - low)
-        return self._measured[low] + share * (self._measured[high] - self._measured[low])

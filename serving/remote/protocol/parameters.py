@@ -90,25 +90,13 @@ def flag(values: Mapping[str, Value], name: str) -> bool:
 
 
 def _value(name: str, parameter: InferParameter, limits: WireLimits) -> Value:
-    match parameter.WhichOneof("parameter_choice"):
-        case "bool_param":
-            return parameter.bool_param
-        case "int64_param":
-            return parameter.int64_param
-        case "uint64_param":
-            return parameter.uint64_param
-        case "double_param":
-            return parameter.double_param
-        case "string_param":
-            return _text(name, parameter.string_param, limits)
-        case _:
-            raise Malformed(f"parameter {printable(name, 40)!r} has no value")
-
-
-def _text(name: str, text: str, limits: WireLimits) -> str:
-    if len(text) > limits.text:
+    kind = parameter.WhichOneof("parameter_choice")
+    if kind is None:
+        raise Malformed(f"parameter {printable(name, 40)!r} has no value")
+    value: Value = getattr(parameter, kind)
+    if isinstance(value, str) and len(value) > limits.text:
         raise Malformed(f"parameter {printable(name, 40)!r} has more than {limits.text} characters")
-    return text
+    return value
 
 
 REGION, OFFSET, SIZE = "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size"

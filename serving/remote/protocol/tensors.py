@@ -159,35 +159,28 @@ def from_contents(contents: InferTensorContents, dtype: np.dtype[Any], items: in
     """A flat array of so many items; Malformed where there are not so many, or one does not fit its type."""
     if items > MOST_ELEMENTS:
         raise Malformed(f"{what}: {items} elements one by one are more than the {MOST_ELEMENTS} that are allowed")
-    elements = _elements(contents, datatype(dtype), what)
+    name = datatype(dtype)
+    if name not in ELEMENTS:
+        raise Malformed(f"{what}: {name} travels as raw bytes only")
+    elements: Sequence[float] = getattr(contents, ELEMENTS[name])
     if len(elements) != items:
         raise Malformed(f"{what}: {len(elements)} elements, where its shape has {items}")
     try:
         return np.array(list(elements), dtype)
     except OverflowError:
-        raise Malformed(f"{what}: an element does not fit {datatype(dtype)}") from None
+        raise Malformed(f"{what}: an element does not fit {name}") from None
 
 
-def _elements(contents: InferTensorContents, name: str, what: str) -> Sequence[float]:
-    match name:
-        case "BOOL":
-            return contents.bool_contents
-        case "INT8" | "INT16" | "INT32":
-            return contents.int_contents
-        case "INT64":
-            return contents.int64_contents
-        case "UINT8" | "UINT16" | "UINT32":
-            return contents.uint_contents
-        case "UINT64":
-            return contents.uint64_contents
-        case "FP32":
-            return contents.fp32_contents
-        case "FP64":
-            return contents.fp64_contents
-        case _:
-            raise Malformed(f"{what}: {name} travels as raw bytes only")
-
-
+ELEMENTS: Mapping[str, str] = {
+    "BOOL": "bool_contents",
+    **dict.fromkeys(("INT8", "INT16", "INT32"), "int_contents"),
+    "INT64": "int64_contents",
+    **dict.fromkeys(("UINT8", "UINT16", "UINT32"), "uint_contents"),
+    "UINT64": "uint64_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+}
+"""The field of a message that has the elements of a type."""
 DTYPES: Mapping[str, np.dtype[Any]] = {
     name: np.dtype(kind).newbyteorder("<")
     for name, kind in {

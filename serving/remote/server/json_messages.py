@@ -17,7 +17,7 @@ from serving.common.untrusted import decode, printable
 from serving.errors import Malformed
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.parameters import FIELDS, ParameterMap, Value, WireLimits, set_parameter, values
-from serving.remote.protocol.tensors import DTYPES, MOST_ELEMENTS, dtype_of, read_outputs
+from serving.remote.protocol.tensors import MOST_ELEMENTS, datatype, dtype_of, read_outputs
 
 BINARY_SIZE, BINARY_OUTPUT, BINARY_OUTPUTS = "binary_data_size", "binary_data", "binary_data_output"
 """Parameters of a tensor, of an output that is asked for, and of a request whose outputs are all to be bytes."""
@@ -94,7 +94,7 @@ def write_answer(answer: pb.ModelInferResponse, asked: Asked, limits: WireLimits
     for name, array in read_outputs(answer, limits).items():
         output: dict[str, object] = {
             "name": name,
-            "datatype": next(kind for kind, dtype in DTYPES.items() if dtype == array.dtype),
+            "datatype": datatype(array.dtype),
             "shape": list(array.shape),
         }
         if asked.all_binary or name in asked.binary:

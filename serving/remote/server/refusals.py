@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from serving.common.redaction import redact
@@ -39,6 +40,19 @@ class BackendFull(SluiceError):
     """As much is in flight as the backend takes."""
 
 
+STATUSES: Sequence[tuple[type[SluiceError], Status]] = (
+    (Malformed, "INVALID_ARGUMENT"),
+    (NotServed, "NOT_FOUND"),
+    (BackendFull, "RESOURCE_EXHAUSTED"),
+    (TooLate, "DEADLINE_EXCEEDED"),
+    (OutOfService, "UNAVAILABLE"),  # another backend may have it
+    (Unavailable, "UNAVAILABLE"),
+    (ModelError, "FAILED_PRECONDITION"),
+    (SluiceError, "INTERNAL"),
+)
+"""That of the first kind of error which one is of."""
+
+
 def refusal(error: SluiceError) -> tuple[Status, str]:
     """The status of a call that failed so, and the line for its client.
 
@@ -46,22 +60,4 @@ def refusal(error: SluiceError) -> tuple[Status, str]:
     ('RESOURCE_EXHAUSTED', '64 requests are in flight')
     """
     line = printable(redact(" ".join(str(error).split())), LONGEST)
-    return _status(error), line
-
-
-def _status(error: SluiceError) -> Status:
-    match error:
-        case Malformed():
-            return "INVALID_ARGUMENT"
-        case NotServed():
-            return "NOT_FOUND"
-        case BackendFull():
-            return "RESOURCE_EXHAUSTED"
-        case TooLate():
-            return "DEADLINE_EXCEEDED"
-        case OutOfService() | Unavailable():
-            return "UNAVAILABLE"  # another backend may have it
-        case ModelError():
-            return "FAILED_PRECONDITION"
-        case _:
-            return "INTERNAL"
+    return next(status for kind, status in STATUSES if isinstance(error, kind)), line
