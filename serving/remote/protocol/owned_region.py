@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Callable
 
 from serving.errors import Unavailable
 from serving.remote.protocol import region_file
@@ -16,10 +15,6 @@ from serving.remote.protocol.region_file import PREFIX, RegionFile
 
 OWN = f"{PREFIX}region-"
 """Names of ours begin so, and only these are swept."""
-
-
-def random_name() -> str:
-    return OWN + secrets.token_hex(16)
 
 
 class OwnedRegion(RegionFile):
@@ -31,7 +26,7 @@ class OwnedRegion(RegionFile):
         super().close()
 
 
-def create(size: int, name: Callable[[], str] = random_name) -> OwnedRegion:
+def create(size: int) -> OwnedRegion:
     """Make a region of so many bytes; Unavailable where the machine has no shared memory, or not so much."""
     descriptor = -1
     try:
@@ -39,7 +34,7 @@ def create(size: int, name: Callable[[], str] = random_name) -> OwnedRegion:
         descriptor = os.open(region_file.FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.posix_fallocate(descriptor, 0, size)
-        return OwnedRegion(descriptor, _linked(descriptor, name()))
+        return OwnedRegion(descriptor, _linked(descriptor, OWN + secrets.token_hex(16)))
     except OSError as error:
         if descriptor >= 0:
             os.close(descriptor)

@@ -49,9 +49,6 @@ class RegisteredRegions:
         self._all: dict[tuple[str, str], RegisteredRegion] = {}
         """By connection and name, the one that was used longest ago first."""
 
-    def __len__(self) -> int:
-        return len(self._all)
-
     def of(self, peer: str) -> RegionsOfOne | None:
         """The regions of a connection; None where its client is on another machine."""
         return RegionsOfOne(self, peer) if is_here(peer) else None

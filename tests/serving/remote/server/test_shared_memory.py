@@ -154,17 +154,17 @@ async def test_the_region_that_was_used_longest_ago_makes_room_and_names_are_tak
     with pytest.raises(Malformed, match="an output of 32 bytes does not fit 16"):
         mine.write(SharedPlace("a", 0, 16), np.zeros(4))
     regions.close()
-    assert len(regions) == 0
+    assert len(regions._all) == 0
 
 
 async def test_what_its_owner_has_left_is_forgotten(region: OwnedRegion) -> None:
     regions = RegisteredRegions(4, WireLimits())
     await regions.register(question(region, "a"), ME)
     regions.sweep()
-    assert len(regions) == 1
+    assert len(regions._all) == 1
     region.close()
     regions.sweep()
-    assert len(regions) == 0
+    assert len(regions._all) == 0
 
 
 async def test_clients_of_other_machines_have_none(region: OwnedRegion) -> None:
