@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def _grid(width: int, height: int, strides: tuple[int, ...]) -> tuple[NDArray[np
     """Column and row of every cell, row by row, finest stride first; and each cell's stride. Not to be written to."""
     cells = []
     for stride in strides:
-        rows, columns = np.mgrid[: height // stride, : width // stride]
+        rows, columns = np.mgrid[: ceil(height / stride), : ceil(width / stride)]
         cells.append(np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float32))
     return np.vstack(cells), np.repeat(np.asarray(strides, np.float32), [len(each) for each in cells])
 

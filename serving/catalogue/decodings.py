@@ -15,7 +15,7 @@ class YoloxDecoding(Strict):
     """One output N × anchors × (4 + 1 + classes): raw grid offsets, objectness, class scores (Ge et al., 2021)."""
 
     kind: Literal["yolox"]
-    strides: tuple[int, ...] = (8, 16, 32)
+    strides: tuple[Annotated[int, Field(gt=0, le=1024)], ...] = (8, 16, 32)
     min_score: Share = 0.3
     nms_iou: Share = 0.45
 

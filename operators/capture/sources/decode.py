@@ -266,7 +266,7 @@ class VideoReader:
         return Picture(pixels, media_time_s, time.monotonic(), spent_s * 1e3)
 
     def _ended_early(self) -> bool:
-        if self._sampling.mode == "keyframes" or self.duration_s is None:
+        if self._sampling.mode == "keyframes" or self.duration_s is None or self._times.jumps:
             return False
         return self._read_s + self.interval_s < self.duration_s - max(1.0, 0.02 * self.duration_s)
 

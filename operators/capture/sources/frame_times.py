@@ -71,10 +71,11 @@ class FrameTimes:
         self._time_base: Fraction = stream.time_base
         self._endless = endless
         flags = stream.container.format.flags
-        self._jumps = bool(flags & _TS_DISCONT)
+        self.jumps = bool(flags & _TS_DISCONT)
+        """Whether its clock may: no header then says how long it is."""
         self._by_arrival = endless and bool(flags & _NO_TIMESTAMPS)
         self._order = StampOrder(sorts=not keyframes)
-        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if self._jumps else MAX_GAP_S)
+        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if self.jumps else MAX_GAP_S)
         self._counts = keyframes
         self._discard = None if fps is None else Discard(fps)
         self._offset_s: float | None = None
@@ -122,7 +123,7 @@ class FrameTimes:
 
     def stamp_s(self, media_time_s: float) -> float | None:
         """The stamp of a frame at this media time; None where that is not known: no stamps yet, or they may jump."""
-        if self._offset_s is None or self._jumps:
+        if self._offset_s is None or self.jumps:
             return None
         return media_time_s + self._offset_s
 

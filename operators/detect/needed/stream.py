@@ -66,8 +66,10 @@ class StreamView:
         small, before, reference = thumbnail(frame.pixels), self._latest, self._reference
         self._before, self._latest, self._seen = before, small, None
         why = self.when.due(self._clock.now_s, every, past)
-        if why is not None or before is None or reference is None or before.shape != small.shape:
+        if why is not None or before is None or reference is None:
             return why or "first"
+        if not before.shape == reference.shape == small.shape:  # the detector may have failed where that changed
+            return "first"
         changed = changed_cells(reference, small)
         self._seen = FrameChanges(changed, changed & ~covered_cells(boxes_of(self.regions)))
         return self.look_on(1 if patient else every)

@@ -58,6 +58,21 @@ def test_yolox_cells_become_boxes_at_their_place_and_stride() -> None:
     ]
 
 
+def test_yolox_cells_at_the_edge_may_reach_beyond_the_input() -> None:
+    """A convolution with a stride rounds up: 40 pixels are two cells of stride 32."""
+    rule, size = {"kind": "yolox", "strides": [32]}, {"width": 40, "height": 40}
+    card = card_of("y", task="detect", classes=CLASSES, input=size, decoding=rule)
+    rows = np.zeros((1, 4, 7), np.float32)
+    rows[0, 3] = [0.1, 0.0, np.log(0.25), np.log(0.25), 0.9, 0.0, 1.0]
+    assert found(decode(card, [rows])[0]) == [("dog", 0.9, [31.2, 28.0, 39.2, 36.0])]
+
+
+@pytest.mark.parametrize("stride", [0, -8, 4096])
+def test_a_stride_is_a_few_pixels(stride: int) -> None:
+    with pytest.raises(ModelError, match=r"decoding.strides\[1\]: .* should be"):
+        yolox_card(strides=[8, stride])
+
+
 def test_yolox_scores_are_objectness_times_class() -> None:
     rows = yolox_rows((0, [0, 0, 0, 0, 0.6, 0.5, 0.0]), (10, [0, 0, 0, 0, 0.9, 0.5, 0.0]))
     (item,) = decode(yolox_card(min_score=0.4), [rows])

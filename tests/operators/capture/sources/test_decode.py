@@ -22,6 +22,7 @@ from operators.capture.sources.uri import SourceUri
 from serving.common.tensors import Image
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, make_sound, moving
+from tests.operators.capture.stamped_clips import joined, steadily, write
 
 
 def read(
@@ -240,6 +241,12 @@ def test_a_clip_without_frame_count_that_ends_early_says_so(tmp_path: Path) -> N
     _, summary = read(clip)
     assert summary is not None
     assert "of the 10.0 s its header promises" in summary
+
+
+def test_a_clock_that_jumps_promises_no_length(tmp_path: Path) -> None:
+    parts = [write(tmp_path / f"{start_s}.ts", steadily(20), start_s=start_s) for start_s in (900.0, 5.0, 900.0)]
+    pictures, summary = read(joined(tmp_path / "joined.ts", parts))
+    assert (len(pictures), summary) == (60, None)
 
 
 def test_damage_inside_costs_only_the_frames_it_hits(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+import numpy as np
 import pytest
 
 from datasets.street import StreetFrame, open_street
@@ -85,6 +86,16 @@ def test_a_view_that_begins_anew_gives_no_number_twice() -> None:
         numbers.append(found[0].identity)
         view = view.anew()
     assert numbers == [0, 1, 2]
+
+
+def test_a_detector_that_failed_where_the_picture_changed_its_size_is_asked_again() -> None:
+    view, sizes = StreamView("run-1"), [(64, 48), (64, 48), (48, 64), (48, 64), (64, 48), (64, 48)]
+    looks = []
+    for seq, (width, height) in enumerate(sizes):
+        looks.append(view.look(make_frame(seq, seq / 25, np.zeros((height, width, 3), np.uint8)), 3))
+        if seq == 0:
+            view.found([])
+    assert looks == ["first", None, "first", "first", "first", None]
 
 
 @pytest.mark.parametrize("most", [0, 100], ids=["live", "look-ahead"])
