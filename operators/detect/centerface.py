@@ -27,13 +27,12 @@ def centerface(card: ModelCard, rule: CenterFaceDecoding, item: Sequence[Array],
     _check(card, rule, item)
     heat, sizes, offsets, landmarks = item
     rows, columns = np.nonzero(numbers(card.name, heat[0]) >= threshold)
-    with np.errstate(over="ignore", invalid="ignore"):  # an absurd size is infinite: the box is dropped as unsound
-        spans = np.exp(sizes[:, rows, columns].T) * rule.stride
-        centres = (np.column_stack([rows, columns]) + 0.5 + offsets[:, rows, columns].T) * rule.stride
-        starts = centres - spans / 2
-        points = starts[:, None] + landmarks[:, rows, columns].T.reshape(-1, POINTS, 2) * spans[:, None]
-        boxes = np.hstack([starts[:, ::-1], (starts + spans)[:, ::-1]]).astype(np.float32)
-        points = points[..., ::-1].astype(np.float32)
+    spans = np.exp(sizes[:, rows, columns].T) * rule.stride
+    centres = (np.column_stack([rows, columns]) + 0.5 + offsets[:, rows, columns].T) * rule.stride
+    starts = centres - spans / 2
+    points = starts[:, None] + landmarks[:, rows, columns].T.reshape(-1, POINTS, 2) * spans[:, None]
+    boxes = np.hstack([starts[:, ::-1], (starts + spans)[:, ::-1]]).astype(np.float32)
+    points = points[..., ::-1].astype(np.float32)
     return Detections(boxes, heat[0, rows, columns], np.zeros(len(rows), np.intp), points)
 
 

@@ -16,7 +16,7 @@ from operators.detect.centerface import centerface
 from operators.detect.detections import Detections, distinct, likely
 from operators.detect.ssd import ssd
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding, YoloDecoding, YoloxDecoding
+from serving.catalogue.decodings import BoxesDecoding, CenterFaceDecoding, Decoding, YoloDecoding, YoloxDecoding
 from serving.common.tensors import Array, numbers
 from serving.errors import ModelError
 
@@ -30,21 +30,28 @@ def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = 
 
 
 def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
-    """Read all boxes that are sure enough, things found twice included; raises ModelError as ``decode`` does."""
+    """Read all boxes that are sure enough, things found twice included; raises ModelError as ``decode`` does.
+
+    An absurd place or size becomes infinite or no number: its box is dropped as unsound.
+    """
     rule = card.decoding
     if rule is None:
         raise ModelError(f"model {card.name!r} is not a detector: its card has no 'decoding'")
     threshold = rule.min_score if min_score is None else min_score
-    per_item = zip(*outputs, strict=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [_read(card, rule, item, threshold) for item in zip(*outputs, strict=True)]
+
+
+def _read(card: ModelCard, rule: Decoding, item: Sequence[Array], threshold: float) -> Detections:
     if isinstance(rule, YoloxDecoding):
-        return [_yolox(card, rule, item, threshold) for item in per_item]
+        return _yolox(card, rule, item, threshold)
     if isinstance(rule, YoloDecoding):
-        return [_yolo(card, rule, item, threshold) for item in per_item]
+        return _yolo(card, rule, item, threshold)
     if isinstance(rule, CenterFaceDecoding):
-        return [centerface(card, rule, item, threshold) for item in per_item]
+        return centerface(card, rule, item, threshold)
     if isinstance(rule, BoxesDecoding):
-        return [_boxes(card, item, threshold) for item in per_item]
-    return [ssd(card, rule, item, threshold) for item in per_item]
+        return _boxes(card, item, threshold)
+    return ssd(card, rule, item, threshold)
 
 
 def each_once(card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
@@ -66,8 +73,7 @@ def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshol
     sure = likely(card.name, rows[:, 4], threshold)  # no class score exceeds 1, so nothing else can reach it
     rows, cells, strides = rows[sure], cells[sure], strides[sure, None]
     scores = rows[:, 4] * rows[:, 5:].max(axis=1, initial=0.0)
-    with np.errstate(over="ignore"):  # an absurd size becomes infinite, and the box is dropped as unsound
-        centre, half = (rows[:, :2] + cells) * strides, np.exp(rows[:, 2:4]) * strides / 2
+    centre, half = (rows[:, :2] + cells) * strides, np.exp(rows[:, 2:4]) * strides / 2
     found = Detections(np.hstack([centre - half, centre + half]), scores, rows[:, 5:].argmax(axis=1))
     return found[likely(card.name, scores, threshold)]
 
@@ -128,9 +134,9 @@ def _yolo(card: ModelCard, rule: YoloDecoding, item: Sequence[Array], threshold:
     scores = rows[:, 5:] * rows[:, 4:5] if rule.objectness else rows[:, 4:]
     best = scores.max(axis=1, initial=0.0)
     found = likely(card.name, best, threshold)
-    centre, half = rows[found, :2], rows[found, 2:4] / 2
-    boxes = np.hstack([centre - half, centre + half]).astype(np.float32)
-    return Detections(boxes, best[found], scores[found].argmax(axis=1))
+    boxes = rows[found, :4].astype(np.float32)
+    centre, half = boxes[:, :2], boxes[:, 2:] / 2
+    return Detections(np.hstack([centre - half, centre + half]), best[found], scores[found].argmax(axis=1))
 
 
 def _rows(card: ModelCard, rule: YoloDecoding, item: Sequence[Array]) -> Array:

@@ -215,3 +215,31 @@ def test_neither_an_absurd_box_nor_one_outside_hides_those_of_other_classes() ->
     assert len(suppress(Detections(np.array(boxes, np.float32), scores, classes), 0.5)) == 5
     near = Detections(np.array([boxes[0], boxes[4]], np.float32), scores[[1, 0]], np.array([0, 1]))
     assert len(suppress(near, 0.5)) == 2
+
+
+WILD = st.sampled_from([0.0, 0.5, 1.0, 700.0, -3e38, 3e38, np.inf, -np.inf, np.nan])
+FORMS: dict[str, tuple[dict[str, Any], list[tuple[int, ...]]]] = {
+    "yolox": ({"kind": "yolox"}, [(1, 21, 7)]),
+    "yolo": ({"kind": "yolo", "objectness": True}, [(1, 7, 5)]),
+    "ssd": ({"kind": "ssd"}, [(1, 4, 4), (1, 4, 2)]),
+    "logits": ({"kind": "ssd", "activation": "sigmoid", "box_order": "cxcywh"}, [(1, 4, 4), (1, 4, 2)]),
+    "labelled": ({"kind": "ssd"}, [(1, 4, 6)]),
+    "centerface": ({"kind": "centerface"}, [(1, 1, 8, 8), (1, 2, 8, 8), (1, 2, 8, 8), (1, 10, 8, 8)]),
+}
+
+
+@settings(deadline=None)
+@given(st.sampled_from([*FORMS]), st.integers(0, 2**32 - 1), st.lists(WILD, min_size=1, max_size=5))
+def test_whatever_a_network_says_is_boxes_or_one_clear_error(form: str, seed: int, values: list[float]) -> None:
+    """And no warning, which a test would take for an error."""
+    rule, shapes = FORMS[form]
+    classes = ["face"] if form == "centerface" else CLASSES
+    card = card_of("w", task="detect", classes=classes, input={"width": 32, "height": 32}, decoding=rule)
+    rng = np.random.default_rng(seed)
+    try:
+        (item,) = decode(card, [rng.choice(np.array(values, np.float32), shape) for shape in shapes])
+    except ModelError as error:
+        assert "no number" in str(error)
+    else:
+        assert np.isfinite(item.boxes).all()
+        assert ((item.classes >= 0) & (item.classes < len(classes))).all()
