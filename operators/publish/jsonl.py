@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +22,10 @@ STDOUT = "-"
 class JsonLines:
     """Writes one message per line, unbuffered: a reader may follow, and a kill loses nothing."""
 
-    def __init__(self, target: str, what: str = "results", keep_bytes: int = 0) -> None:
-        """``target``: a path, or ``-`` for stdout; BadInput where it cannot be written. ``what``: the name of what is
-        written, for errors; ``keep_bytes``: so many of a file are kept."""
+    def __init__(self, target: str, what: str = "results", keep_bytes: int | None = None) -> None:
+        """``target``: a path, or ``-`` for stdout; BadInput where it cannot be written, or another process writes.
+        ``what``: the name of what is written, for errors; ``keep_bytes``: so many of a file, whose lock the caller
+        holds, are kept."""
         self._target, self._what = "stdout" if target == STDOUT else target, what
         self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what, keep_bytes)
         self._owned = target != STDOUT
@@ -61,13 +66,24 @@ class JsonLines:
                 self._file.close()
 
 
-def _open(path: Path, what: str, keep_bytes: int) -> BinaryIO:
+def _open(path: Path, what: str, keep_bytes: int | None) -> BinaryIO:
     try:
-        if not keep_bytes:
-            return path.open("wb")
-        file = path.open("r+b")
-        file.truncate(keep_bytes)
-        file.seek(keep_bytes)
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            if keep_bytes is None and _is_taken(file):
+                file.close()
+                raise BadInput(f"cannot write {what} to {path}: another process writes there; choose another file")
+            file.truncate(keep_bytes or 0)
+            file.seek(keep_bytes or 0)
         return file
     except OSError as error:
         raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
+
+
+def _is_taken(file: BinaryIO) -> bool:
+    """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    return False

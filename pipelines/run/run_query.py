@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
@@ -87,7 +88,7 @@ async def _run(
     setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
     async with listening.attending(), assembled(wanted, setting) as parts:
         if station is not None:
-            station.knows(parts.shortcuts.plans)
+            station.knows(partial(parts.shortcuts.plans, gone=True))  # its page may stay when they have ended
         try:
             async with stop_when_hung(parts.hung, stop), aclosing(run.results(parts.executor, stop)) as results:
                 async for found in results:

@@ -153,6 +153,7 @@ def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended
             streams=f"  - {{id: brief, uri: 'synthetic:street?seed=1&duration_s=2'}}\n"
             f"  - {{id: gate, uri: 'rtsp://127.0.0.1:{free_port()}/1'}}"
         )
+        + "  - {name: type, task: recognise, input: track, model: vehicle-type, specialize: true}\n"
     )
     out, address = tmp_path / "out.jsonl", f"127.0.0.1:{free_port()}"
     options = ("--give-up", 3, "--listen", address, "--stay", "--out", out)
@@ -165,6 +166,9 @@ def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended
         reader.until(lambda: [each.text for each in reader.all(".state")] == ["ended", "failed: refused"])
         assert "2 streams: 1 ended, 1 failed" in reader.text("#summary")
         assert "nothing listens there" in reader.text(".card")
+        reader.open("#/stream/brief")
+        reader.until(lambda: "type: exits of this stream" in reader.text("main"))
+        assert "No shortcut is audited here" not in reader.text("main")
         reader.open("#/stream/nobody")
         reader.until(lambda: "Nothing has been heard of a stream of this name" in reader.text("main"))
         assert not any(each.is_displayed() for each in reader.all(".panel, .pill"))

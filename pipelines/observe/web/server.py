@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -67,7 +68,8 @@ async def _listening(
         loop = asyncio.get_running_loop()
         return await loop.create_server(make, listen.host, listen.port, ssl=tls)
     except OSError as error:
-        why = error.strerror or str(error)
+        # asyncio's own words are a sentence around those of the system
+        why = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
         raise BadInput(f"cannot listen on {listen}: {why}; choose another address with --listen") from None
 
 

@@ -58,6 +58,28 @@ def test_an_old_file_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "r.jsonl").read_bytes() == b""
 
 
+def test_a_file_that_another_run_writes_is_left_alone(tmp_path: Path) -> None:
+    first = JsonLines(str(tmp_path / "r.jsonl"))
+    first.write(result(0))
+    with pytest.raises(BadInput, match=r"^cannot write events to \S*r\.jsonl: another process writes there; choose"):
+        JsonLines(str(tmp_path / "r.jsonl"), "events")
+    first.write(result(1))
+    first.close()
+    lines = (tmp_path / "r.jsonl").read_bytes().splitlines()
+    assert [from_json(line, Result).seq for line in lines] == [0, 1]
+    JsonLines(str(tmp_path / "r.jsonl")).close()
+
+
+def test_a_pipe_has_no_lock_and_no_length(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sink = JsonLines(str(tmp_path / "pipe"))
+    sink.write(result(3))
+    sink.close()
+    assert from_json(os.read(reader, 1 << 16).strip(), Result).seq == 3
+    os.close(reader)
+
+
 def test_a_dash_is_stdout_which_stays_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     sink = JsonLines("-")
     sink.write(result(3))
