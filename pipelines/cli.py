@@ -107,7 +107,7 @@ def main() -> None:
         say(error.format_message(), err=True)
         status = 2
     except click.ClickException as error:
-        _complain(error.format_message())
+        _complain(_message(error))
         status = 2
     except SluiceError as error:
         if debug:
@@ -122,6 +122,15 @@ def main() -> None:
         _complain(lacks or shortage(error) or unexpected)
         status = 1
     _leave(status if isinstance(status, int) else 0)
+
+
+def _message(error: click.ClickException) -> str:
+    """The line about a wrong use; where a word is missing or one too many, with where to read which there are."""
+    said, ctx = error.format_message(), getattr(error, "ctx", None)
+    told = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    if ctx is None or told or isinstance(ctx.command, click.Group):
+        return said
+    return f"{said.rstrip('.')}: see `{ctx.command_path} --help`"
 
 
 def _leave(status: int) -> NoReturn:

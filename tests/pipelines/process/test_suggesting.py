@@ -25,6 +25,20 @@ def test_a_misspelt_command_names_what_was_meant(typed: list[str], meant: str) -
     assert meant in done.output
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["serve", "yard.yaml"], "Got unexpected extra argument (yard.yaml): see `sluice serve --help`"),
+        (["models", "list", "x"], "Got unexpected extra argument (x): see `sluice models list --help`"),
+        (["check"], "Missing argument 'QUERY': see `sluice check --help`"),
+        (["run", "clip.mp4", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1."),
+    ],
+)
+def test_a_word_too_many_or_too_few_is_told_with_where_to_read_which_there_are(typed: list[str], said: str) -> None:
+    done = command(*typed)
+    assert (done.returncode, done.stderr) == (2, f"sluice: error: {said}\n")
+
+
 def test_debug_is_listed() -> None:
     assert "--debug" in CliRunner().invoke(sluice, ["--help"]).output
 
