@@ -69,7 +69,7 @@ async def _listening(
         return await loop.create_server(make, listen.host, listen.port, ssl=tls)
     except OSError as error:
         # asyncio's own words are a sentence around those of the system
-        why = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
         raise BadInput(f"cannot listen on {listen}: {why}; choose another address with --listen") from None
 
 
