@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +17,8 @@ from pipelines.environment import catalogue
 from pipelines.process.numbers import Number
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.dag import CompiledQuery
 from pipelines.query.proposal import SecretFiles, finder, query_name, query_text, words_of
-from serving.catalogue.lookup import Catalogue
+from pipelines.query.yaml_file import parse_yaml
 from serving.common import files
 from serving.errors import BadInput, SluiceError
 
@@ -65,7 +63,7 @@ def command(
     secrets = SecretFiles(query_name(query.stem))
     text = query_text(query_name(query.stem), uris, found, secrets)
     kept = {query.with_name(name): secret for secret, name in secrets.names.items()}
-    wanted = _query(text, known, uris)
+    wanted = open_query(parse_yaml(query, text), known, [uri.reveal() for uri in uris])  # with their passwords
     pictures = [query.with_name(f"{query.stem}-{stream.id}.jpg") for stream in wanted.query.streams]
     if not force:
         _refuse_to_overwrite([query, *kept, *pictures])
@@ -104,17 +102,10 @@ def _absolute(uri: SourceUri) -> SourceUri:
     return SourceUri(str(uri.path.resolve())) if uri.kind == "path" else uri
 
 
-def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> CompiledQuery:
-    """The query as `sluice check` sees it, on the sources with their passwords."""
-    with tempfile.TemporaryDirectory(prefix="sluice-init-") as folder:
-        path = Path(folder) / "query.yaml"
-        path.write_text(text, encoding="utf-8")
-        return open_query(path, known, [uri.reveal() for uri in uris])
-
-
 def _write_secret(path: Path, secret: str) -> None:
     """Readable to this user alone, from its first byte on."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # as the query's own file makes it
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

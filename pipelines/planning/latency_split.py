@@ -55,11 +55,9 @@ _Front = list[_Point]
 
 def best_split(stages: Sequence[Stage], slo_s: float) -> LatencySplit | None:
     """The split that needs the fewest workers; None where no split meets the SLO."""
-    fronts: dict[str, _Front] = {}
+    fronts, rates = dict[str, _Front](), _rates(stages)
     for stage in reversed(_in_order(stages)):
-        fronts[stage.name] = _front(
-            stage, _rates(stages)[stage.name], [fronts[each.name] for each in _after(stages, stage)]
-        )
+        fronts[stage.name] = _front(stage, rates[stage.name], [fronts[each.name] for each in _after(stages, stage)])
     budgets: dict[str, float] = {}
     workers = sum(_take(stages, stage, fronts, slo_s, budgets) for stage in stages if stage.source is None)
     return None if workers == inf else LatencySplit({stage.name: budgets[stage.name] for stage in stages}, workers)

@@ -72,8 +72,8 @@ class NodePrice(BackendPrice):
     """The power of a busy processor, where the machine does not tell. Default: as the cards of models say."""
 
 
-class DayBudgetSpec(Strict):
-    """The most that may be spent in a day."""
+class BackendBudget(Strict):
+    """The most that may be spent at a backend in a day."""
 
     per_day: WrittenAmount
     """Money, energy, bytes over the wire or calls elsewhere: ``5 EUR``, ``20 Wh``, ``2 GiB``, ``500 calls``."""
@@ -81,12 +81,8 @@ class DayBudgetSpec(Strict):
     """The time of day at which a day ends and the next begins."""
     zone: Annotated[str, BeforeValidator(_zone)] = "UTC"
     """The time zone of ``ends``."""
-
-    @model_validator(mode="after")
-    def _is_more_than_nothing(self) -> DayBudgetSpec:
-        if self.amount.value <= 0:
-            raise ValueError(f"per_day is {self.per_day}: give more than nothing, or leave the budget out")
-        return self
+    price: BackendPrice = BackendPrice.model_construct()
+    """The cost of calls, in the unit of ``per_day``; bytes and calls need no price."""
 
     @property
     def amount(self) -> Amount:
@@ -101,23 +97,18 @@ class DayBudgetSpec(Strict):
 
         return BudgetTerms(holder, self.amount, prices, DayRule(ZoneInfo(self.zone), time.fromisoformat(self.ends)))
 
-
-class BackendBudget(DayBudgetSpec):
-    """The most that may be spent at a backend in a day."""
-
-    price: BackendPrice = BackendPrice.model_construct()
-    """The cost of calls, in the unit of ``per_day``; bytes and calls need no price."""
-
     @model_validator(mode="after")
     def _is_priced(self) -> BackendBudget:
         amount, given = self.amount, amounts(self.price)
+        if amount.value <= 0:
+            raise ValueError(f"per_day is {self.per_day}: give more than nothing, or leave the budget out")
         for key, value in given.items():
             if value.unit != amount.unit:
                 raise ValueError(f"price.{key} is {value}: give it in {amount.unit}, as per_day")
         if amount.kind in ("bytes", "calls") and given:
             raise ValueError(f"price: {amount.kind} are counted as they are: remove {next(iter(given))}")
-        if amount.kind == "energy" and not given and type(self.price) is BackendPrice:
-            raise ValueError("price is missing: nothing measures a backend's energy here: give per_call or per_gib")
+        if amount.kind == "energy" and not given and not isinstance(self.price, NodePrice):
+            raise ValueError("price is missing: nothing measures the energy of another machine here: give per_call")
         if amount.kind == "money" and not given:
             keys = [key for key in type(self.price).model_fields if key != "watts"]
             raise ValueError(f"price is missing: what does work cost? give one of {', '.join(keys)}")

@@ -81,12 +81,6 @@ class EndpointBudget(BackendBudget):
     price: EndpointPrice = EndpointPrice.model_construct()
     """The cost of calls, in the unit of ``per_day``; bytes and calls need no price."""
 
-    @model_validator(mode="after")
-    def _is_known(self) -> EndpointBudget:
-        if self.amount.kind == "energy" and not amounts(self.price):
-            raise ValueError("price is missing: nothing measures an endpoint's energy here: give per_call")
-        return self
-
     @property
     def prices(self) -> Prices:
         from serving.budgets.prices import Prices

@@ -64,7 +64,7 @@ BAD: list[tuple[type[BackendBudget], dict[str, Any], str]] = [
     (NodeBudget, {"per_day": "20 Wh", "zone": "Mars/Olympus"}, "give a time zone"),
     (NodeBudget, {"per_day": "20 Wh", "zone": "../../etc/passwd"}, "give a time zone"),
     (BackendBudget, {"per_day": "5 EUR"}, "give one of per_call, per_gib"),
-    (BackendBudget, {"per_day": "20 Wh"}, "nothing measures a backend's energy here"),
+    (BackendBudget, {"per_day": "20 Wh"}, "nothing measures the energy of another machine here: give per_call"),
     (BackendBudget, {"per_day": "20 Wh", "price": {"watts": 5}}, "watts"),
 ]
 

@@ -81,7 +81,7 @@ def test_a_local_model_may_be_listed_behind_it(tmp_path: Path, catalogue: Catalo
         ({"budget": None}, "budget: is missing"),
         ({"budget": "{}"}, "per_day: is missing"),
         ({"budget": "{per_day: 2 EUR}"}, "give one of per_call, per_gib, per_million_given"),
-        ({"budget": "{per_day: 2 Wh}"}, "nothing measures an endpoint's energy"),
+        ({"budget": "{per_day: 2 Wh}"}, "nothing measures the energy of another machine here"),
         ({"budget": "{per_day: 2 EUR, price: {per_million_given: 1 USD}}"}, "give it in EUR"),
         ({"budget": "{per_day: 9 calls, price: {per_million_given: 1 EUR}}"}, "per_million_given"),
         ({"budget": "{per_day: 2}"}, "give an amount with its unit"),
