@@ -44,6 +44,7 @@ class Partition:
     def take(self, message: Message) -> None:
         """Accept the next message, asking the transport to hold when these are many. Never blocks any partition."""
         self._taken.put_nowait(message)
+        self._work.tally.take(message)
         self._bytes += message.size_bytes
         if self._unfinished >= self._work.window or self._bytes >= WINDOW_BYTES:
             self._held = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from operators.wire.schema import FrameId
@@ -20,13 +20,27 @@ class Tally:
     """Dropped frames by cause."""
     letters: int = 0
     acknowledged: dict[tuple[str, int], int] = field(default_factory=dict)
-    """By topic and partition: the offset behind the last acknowledged message."""
+    """By topic and partition: the offset behind the last message before which all are acknowledged."""
     _latest_s: dict[tuple[str, int], float] = field(default_factory=dict)
+    _taken: dict[tuple[str, int], deque[tuple[int, float]]] = field(default_factory=dict)
+    """Offsets and times of messages in their order, from the first on that is not acknowledged; a worker in which that
+    one stays for long ends."""
+    _ahead: set[tuple[str, int, int]] = field(default_factory=set)
+    """Messages that are acknowledged before an earlier one: queries wait for each other's results only by stream."""
+
+    def take(self, message: Message) -> None:
+        """Note the next message of its partition."""
+        taken = self._taken.setdefault((message.topic, message.partition), deque())
+        taken.append((message.offset, message.timestamp_s))
 
     def acknowledge(self, message: Message) -> None:
         place = message.topic, message.partition
-        self.acknowledged[place] = message.offset + 1
-        self._latest_s[place] = message.timestamp_s
+        self._ahead.add((*place, message.offset))
+        taken = self._taken.get(place, deque())
+        while taken and (*place, taken[0][0]) in self._ahead:
+            offset, self._latest_s[place] = taken.popleft()
+            self._ahead.discard((*place, offset))
+            self.acknowledged[place] = offset + 1
 
     def answered(self, found: Answer) -> None:
         """Count a query's answer, which is stored."""
@@ -43,8 +57,8 @@ class Tally:
 
     def begin_anew(self) -> None:
         """Note that partitions moved: the positions of all are unknown."""
-        self.acknowledged.clear()
-        self._latest_s.clear()
+        for each in (self.acknowledged, self._latest_s, self._taken, self._ahead):
+            each.clear()
 
     def lag_s(self, now_s: float) -> float:
         """Between the oldest of the messages that are next and now, as the broker's times have it (epoch)."""

@@ -43,6 +43,7 @@ class Bench:
         self.errors: list[Exception] = []
         valve = Valve(lambda each: self.acknowledged.append(each.offset), self.hold, self.hold, self.errors.append)
         work = SharedParts("frames", Publisher(self.send, AT_ONCE), self.queries)
+        self.tally = work.tally
         self.partition = Partition(work, valve, lambda stream: None)
 
     def hold(self) -> None:
@@ -112,6 +113,21 @@ async def test_a_message_is_acknowledged_when_every_query_has_stored_its_result(
     await bench.partition.stop(1)
     assert bench.of("slow") == [("b", seq) for seq in range(3)]
     assert bench.acknowledged == [0, 1, 2]
+
+
+async def test_a_later_message_that_is_done_sooner_leaves_the_worker_as_far_as_the_earlier_one() -> None:
+    bench = Bench(work("a", "fast", {"yard"}), work("b", "slow", {"gate"}))
+    bench.closed["slow"] = asyncio.Event()
+    for offset, stream in enumerate(["yard", "gate", "yard", "yard"]):
+        bench.partition.take(message(offset, stream))
+    await until(lambda: len(bench.acknowledged) == 3)
+    assert bench.tally.acknowledged == {("frames", 0): 1}, "the second message waits"
+    assert bench.tally.lag_s(1010.0) == 10.0
+    bench.closed["slow"].set()
+    await until(lambda: len(bench.acknowledged) == 4)
+    assert bench.tally.acknowledged == {("frames", 0): 4}
+    assert bench.tally.lag_s(1010.0) == 7.0
+    await bench.partition.stop(1)
 
 
 async def test_each_query_goes_on_where_it_was() -> None:
