@@ -164,6 +164,7 @@ def _fill(array: Array, flat: Sequence[object], what: str) -> None:
     if not all(type(each) in kinds for each in flat):
         raise Malformed(f"{what}: its data are not all of its type")
     try:
-        array[:] = flat
-    except (OverflowError, ValueError):
+        with np.errstate(over="raise"):
+            array[:] = flat
+    except (OverflowError, ValueError, FloatingPointError):
         raise Malformed(f"{what}: a number does not fit its type") from None

@@ -76,6 +76,8 @@ WRONG: list[tuple[object, bytes, str]] = [
     (tensor(data=[[[0], 1, 2], [3, 4, 5]]), b"", "not all of its type"),
     (tensor(data=[0, 1, 2, 3, 4, 256]), b"", "does not fit its type"),
     (tensor(data=[0, 1, 2, 3, 4, -1]), b"", "does not fit its type"),
+    (tensor(data=[0, 1, 2, 3, 4, 1e300], datatype="FP32"), b"", "does not fit its type"),
+    (tensor(data=[0, 1, 2, 3, 4, 70_000], datatype="FP16"), b"", "does not fit its type"),
     (tensor(data=[0, 1, 2, 3, 4, 5.5]), b"", "not all of its type"),
     (tensor(data=["a"] * 6), b"", "not all of its type"),
     (tensor(data=[True] * 6), b"", "not all of its type"),
