@@ -65,10 +65,20 @@ class Router:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the engine here and connect to all backends; what is wrong with a model is said when it is named."""
+        """Start the engine here and connect to all backends; what is wrong with a model is said when it is named.
+
+        Raises BadInput for certificates that cannot be used; nothing is left running then.
+        """
         await self._local.start()
-        await asyncio.gather(*(client.start() for client in self._clients.values()))
-        await asyncio.gather(*map(self._ready, self._remote))
+        try:
+            starting = (client.start() for client in self._clients.values())
+            for ended in await asyncio.gather(*starting, return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
+            await asyncio.gather(*map(self._ready, self._remote))
+        except BaseException:
+            await self.stop()
+            raise
         self._task = asyncio.create_task(self._follow())
 
     @property

@@ -16,16 +16,17 @@ from operators.inference import asked
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.engine_observer import EngineObserver
-from serving.errors import BackendDown, ModelError
+from serving.errors import BackendDown, BadInput, ModelError
 from serving.remote import router
 from serving.remote.client import server_channel
+from serving.remote.client.address import BackendAddress, TlsFiles
 from serving.remote.client.backend_client import BackendClient, ClientTools
 from serving.remote.router import Router
 from serving.scheduling.requests import BACKGROUND, Urgency
 from tests.models import mean_model
 from tests.serving.remote.client.test_backend_client import MEANS, PICTURES, ours
 from tests.serving.remote.v2_server import V2Server, addressed, serving
-from tests.turns import until
+from tests.turns import turns, until
 
 SOON = Urgency(math.inf)
 LOCAL = np.moveaxis(PICTURES.astype(np.float32), -1, 1).copy()
@@ -61,6 +62,26 @@ async def routed(
         yield found
     finally:
         await found.stop()
+
+
+async def test_where_one_backend_cannot_be_connected_to_nothing_is_left_running(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    server, local = ours(catalogue), Backend(catalogue)
+    async with serving(server):
+        before = asyncio.all_tasks()
+        without = BackendAddress("cloud", ("grpc://127.0.0.1:1",), TlsFiles(tmp_path / "no-such.pem"))
+        clients = {
+            name: BackendClient(each, catalogue, ClientTools(rng=Random(1)))
+            for name, each in {"gpu": addressed(server), "cloud": without}.items()
+        }
+        engine = Router(local, clients, ["means on gpu"], rng=Random(1))
+        with pytest.raises(BadInput, match="no-such"):
+            await engine.start()
+        await turns()
+        left = {each.get_coro().__qualname__ for each in asyncio.all_tasks() - before}  # type: ignore[union-attr]
+        assert not {each for each in left if each.startswith(("ServerChannel.", "Servers.", "Router."))}
+        assert local._users == 0
 
 
 async def test_each_model_is_run_where_its_name_says(catalogue: Catalogue) -> None:
