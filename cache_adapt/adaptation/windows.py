@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.adaptation.window import TRIMMED, Sample, SampleWindow, fair_level
@@ -12,7 +12,7 @@ WINDOW_BYTES = 16 << 20
 WINDOWS_BYTES = 128 << 20
 """For all of them together; where there is no room, the largest give way first, each with its oldest samples."""
 MOST_WINDOWS = 256
-"""Beyond these the smallest gives way."""
+"""With so many the smallest gives way to another one."""
 
 
 class SampleWindows:
@@ -20,62 +20,51 @@ class SampleWindows:
 
     def __init__(self, budget_bytes: int = WINDOWS_BYTES) -> None:
         self._budget_bytes = budget_bytes
-        self._windows: dict[Subject, dict[int, SampleWindow]] = {}
+        self._windows: dict[tuple[Subject, int], SampleWindow] = {}
         self.size_bytes = 0
 
     def __len__(self) -> int:
         """The samples of all windows."""
-        return sum(len(window) for _, _, window in self._all())
+        return sum(map(len, self._windows.values()))
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream, all with as many values."""
         dims = len(samples[0].features)
-        fresh = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))
-        window = self._windows.setdefault(subject, {}).setdefault(dims, fresh)
+        window = self._windows.get((subject, dims))
+        if window is None:
+            window = self._begin(subject, dims)
         before_bytes = window.size_bytes
         for sample in samples:
             window.add(stream, sample, now_s)
         self.size_bytes += window.size_bytes - before_bytes
-        if window is fresh:
-            self._limit()
         if self.size_bytes > self._budget_bytes:
             self._make_room()
 
     def of(self, subject: Subject, dims: int) -> SampleWindow:
         """The samples of a subject with so many values; an empty window where there are none."""
-        return self._windows.get(subject, {}).get(dims) or SampleWindow(dims, WINDOW_BYTES)
+        return self._windows.get((subject, dims)) or SampleWindow(dims, WINDOW_BYTES)
 
     def expire(self, now_s: float) -> None:
         """Drop what has become too old."""
-        for subject, dims, window in list(self._all()):
+        for window in self._windows.values():
             window.expire(now_s)
-            if not len(window):
-                self._drop(subject, dims)
+        self._windows = {key: window for key, window in self._windows.items() if len(window)}
         self._count()
 
-    def _all(self) -> Iterator[tuple[Subject, int, SampleWindow]]:
-        for subject, windows in self._windows.items():
-            for dims, window in windows.items():
-                yield subject, dims, window
-
-    def _limit(self) -> None:
-        known = list(self._all())
-        if len(known) > MOST_WINDOWS:
-            subject, dims, _ = min(known, key=lambda each: len(each[2]))
-            self._drop(subject, dims)
+    def _begin(self, subject: Subject, dims: int) -> SampleWindow:
+        """A new window; it stays, or else no stream would be learnt from once there are as many as fit."""
+        if len(self._windows) >= MOST_WINDOWS:
+            del self._windows[min(self._windows, key=lambda each: len(self._windows[each]))]
             self._count()
+        found = self._windows[subject, dims] = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))
+        return found
 
     def _make_room(self) -> None:
-        sizes = [window.size_bytes for _, _, window in self._all()]
+        sizes = [window.size_bytes for window in self._windows.values()]
         level_bytes = fair_level(sizes, int(self._budget_bytes * TRIMMED))
-        for _, _, window in self._all():
+        for window in self._windows.values():
             window.shrink(level_bytes)
         self._count()
 
-    def _drop(self, subject: Subject, dims: int) -> None:
-        del self._windows[subject][dims]
-        if not self._windows[subject]:
-            del self._windows[subject]
-
     def _count(self) -> None:
-        self.size_bytes = sum(window.size_bytes for _, _, window in self._all())
+        self.size_bytes = sum(window.size_bytes for window in self._windows.values())

@@ -25,7 +25,7 @@ def test_all_together_take_no_more_than_their_bytes_and_that_is_told_rightly(
     windows = SampleWindows(budget_bytes)
     for stream, dims, count in batches:
         windows.add(replace(SUBJECT, stream=stream), stream, samples(count, dims), now_s=0.0)
-        found = [window for _, _, window in windows._all()]
+        found = list(windows._windows.values())
         assert windows.size_bytes == sum(window.size_bytes for window in found) <= budget_bytes
         assert len(windows) == sum(map(len, found))
 
@@ -40,16 +40,17 @@ def test_a_busy_stream_does_not_displace_the_samples_of_a_quiet_one() -> None:
     assert len(windows.of(busy, 4)) >= 70
 
 
-def test_of_too_many_windows_the_smallest_goes() -> None:
+def test_where_there_are_as_many_windows_as_may_be_the_smallest_gives_way_to_another() -> None:
     windows = SampleWindows()
-    subjects = [replace(SUBJECT, stream=str(number)) for number in range(MOST_WINDOWS)]
-    for subject in subjects:
-        windows.add(subject, subject.stream, samples(2), now_s=0.0)
-    windows.add(SUBJECT, "gate", samples(1), now_s=0.0)
-    assert len(windows.of(SUBJECT, 4)) == 0
-    windows.add(SUBJECT, "gate", samples(3), now_s=0.0)
-    assert len(windows.of(SUBJECT, 4)) == 3
-    assert len(windows) == 2 * MOST_WINDOWS + 1
+    for number in range(MOST_WINDOWS):
+        subject = replace(SUBJECT, stream=str(number))
+        windows.add(subject, subject.stream, samples(20 if number else 2), now_s=0.0)
+    for count in (1, 2, 3):
+        windows.add(SUBJECT, "gate", samples(1), now_s=0.0)
+        assert len(windows.of(SUBJECT, 4)) == count, "it is not the one that goes, though it is smaller yet"
+    assert len(windows.of(replace(SUBJECT, stream="0"), 4)) == 0
+    assert len(windows) == 20 * (MOST_WINDOWS - 1) + 3
+    assert windows.size_bytes == len(windows) * (OVERHEAD_BYTES + 8)
 
 
 def test_samples_with_other_numbers_of_values_do_not_come_between() -> None:
@@ -67,7 +68,7 @@ def test_what_has_grown_old_leaves_no_window() -> None:
     windows = SampleWindows()
     windows.add(SUBJECT, "gate", samples(5), now_s=0.0)
     windows.expire(SPAN_S + 1)
-    assert (len(windows), windows.size_bytes, list(windows._all())) == (0, 0, [])
+    assert (len(windows), windows.size_bytes, windows._windows) == (0, 0, {})
 
 
 def test_by_default_they_take_128_mebibytes() -> None:
