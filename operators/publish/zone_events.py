@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from operators.wire.schema import Counts, Event, LineCounts, Object, Result
 from operators.zones.geometry import Sighting, SightingMoment, has_place
 from operators.zones.layout import NOTHING, Layout
 from operators.zones.presence import Crossed, Entered, Hysteresis
-from operators.zones.visits import Happening, Visits
+from operators.zones.visits import MOST_LABELS, Happening, Visits, count_label
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ def event(kind: Any, result: Result, number: int, track: Tracked, **more: Any) -
     )
 
 
+Crossings = defaultdict[tuple[str, str], Counter[str]]
+"""How often each label has crossed, by line and direction."""
 LONGEST_STEP_S = 600.0
 """A step of the media time that is longer is a jump, in which no time passes."""
-MOST_LABELS = 100
-"""Labels that are counted apart; further ones count as ``other``."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class ZoneEvents:
         self._now: SightingMoment | None = None
         self._since: SightingMoment | None = None
         """When the interval began that is being counted."""
-        self._crossed: Counter[tuple[str, str, str]] = Counter()
-        """Crossings of the interval by line, direction and label."""
+        self._crossed = Crossings(Counter)
+        """Those of the interval."""
 
     def move(self, media_time_s: float) -> None:
         """The next frame has this media time."""
@@ -119,7 +119,7 @@ class ZoneEvents:
     def close(self, result: Result, tracks: Mapping[int, Tracked]) -> list[Counts]:
         """The counts since the interval began, which ends now; the next one begins with the next frame."""
         since, now, crossed = self._since, self._now, self._crossed
-        self._since, self._crossed = None, Counter()
+        self._since, self._crossed = None, Crossings(Counter)
         if not self._layout or since is None or now is None:
             return []
         return [
@@ -138,12 +138,8 @@ class ZoneEvents:
     def _events(self, happened: list[Happening], result: Result, number: int, track: Tracked) -> list[Event]:
         for each in happened:
             if isinstance(each, Crossed):
-                self._crossed[each.line, each.direction, self._counted(track.last.label)] += 1
+                count_label(self._crossed[each.line, each.direction], track.last.label)
         return [_event(each, result, number, track) for each in happened]
-
-    def _counted(self, label: str) -> str:
-        known = {each for _, _, each in self._crossed}
-        return label if label in known or len(known) < MOST_LABELS else OTHER
 
 
 def _event(happened: Happening, result: Result, number: int, track: Tracked) -> Event:
@@ -166,8 +162,8 @@ def _by_label(numbers: list[int], tracks: Mapping[int, Tracked]) -> dict[str, in
     return {**named, OTHER: named.get(OTHER, 0) + rest} if rest else named
 
 
-def _of(line: str, crossed: Counter[tuple[str, str, str]]) -> LineCounts:
-    def towards(direction: str) -> dict[str, int]:
-        return {label: n for (name, way, label), n in sorted(crossed.items()) if (name, way) == (line, direction)}
-
-    return LineCounts(left_to_right=towards("left_to_right"), right_to_left=towards("right_to_left"))
+def _of(line: str, crossed: Crossings) -> LineCounts:
+    left_to_right, right_to_left = (crossed[line, way] for way in ("left_to_right", "right_to_left"))
+    return LineCounts(
+        left_to_right=dict(sorted(left_to_right.items())), right_to_left=dict(sorted(right_to_left.items()))
+    )

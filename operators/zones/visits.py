@@ -143,9 +143,9 @@ class EventTotals:
     def see(self, event: Event) -> None:
         match event:
             case Event(type="cross", line=str(line), direction=str(direction)):
-                _count(self._crossed[event.stream, line][direction], event.label)
+                count_label(self._crossed[event.stream, line][direction], event.label)
             case Event(type="enter", zone=str(zone)):
-                _count(self._zones[event.stream, zone].entered, event.label)
+                count_label(self._zones[event.stream, zone].entered, event.label)
             case Event(type="leave", zone=str(zone), dwell_s=float(dwell_s)):
                 self._zones[event.stream, zone].left(dwell_s)
 
@@ -179,7 +179,8 @@ class _Zone:
         return round(self._total_s / self._left, 3) if self._left else None
 
 
-def _count(counter: Counter[str], label: str) -> None:
+def count_label(counter: Counter[str], label: str) -> None:
+    """Count one more, as ``other`` where there are too many labels."""
     counter[label if label in counter or len(counter) < MOST_LABELS else OTHER] += 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -220,5 +220,5 @@ class FrameWindow:
         return self._thumbnails[at]
 
 
-def _left(regions: Sequence[Region], taken: Collection[int]) -> list[int]:
-    return [each for each in range(len(regions)) if each not in taken]
+def _left(regions: Sequence[Region], taken: Iterable[int]) -> list[int]:
+    return sorted(set(range(len(regions))).difference(taken))
