@@ -126,3 +126,19 @@ def test_what_the_query_has_can_be_changed(reader: Reader, tmp_path: Path) -> No
         look(reader.driver, width, 844, theme)
         reader.until(reader.fits)
     assert reader.complaints() == []
+
+
+@pytest.mark.parametrize("corner", [(0.02, 0.01), (0.97, 0.01), (0.97, 0.5)])
+def test_a_name_is_read_whole_wherever_its_shape_begins(corner: tuple[float, float], reader: Reader) -> None:
+    name, draw = reader.all(".editor input[type=text]")[0], reader.all(".editor .row button")[0]
+    draw.click()
+    click_at(reader, corner, (0.5, 0.4), (0.5, 0.6))
+    name.send_keys("loading-bay")
+    reader.until(lambda: "loading-bay" in [each.get_attribute("textContent") for each in reader.all(".mark-name")])
+    outside = """
+        const within = document.querySelector(".marks").getBoundingClientRect();
+        const names = [...document.querySelectorAll(".mark-name:last-of-type")];
+        return names.map((each) => each.getBoundingClientRect()).filter((each) => each.left < within.left ||
+            each.right > within.right || each.top < within.top || each.bottom > within.bottom).length;
+    """
+    assert reader.driver.execute_script(outside) == 0

@@ -26,12 +26,21 @@ export class Marks {
     const parts = ["mark-halo", "mark"].map((name) => svg(kind === "zone" && points.length > 2 ? "polygon" : "polyline", { points: text, class: `${name} ${look}` }));
     if (kind === "line" && points.length > 1) parts.push(...this.arrow(place).map((path) => svg("path", { d: path, class: `mark ${look}` })));
     if (place.length) {
-      const label = svg("text", { x: place[0][0] + this.size[0] / 120, y: place[0][1] - this.size[1] / 90, class: "mark-name", "font-size": this.size[1] / 26 });
+      const label = svg("text", { ...this.beside(place[0]), class: "mark-name" });
       label.textContent = name;
       parts.push(label);
     }
     if (draft) parts.push(...place.map(([x, y], number) => svg("circle", { cx: x, cy: y, r: this.size[1] / 70, class: "handle", "data-point": number })));
     return parts;
+  }
+
+  // Where a name stands: above a corner, or below it at the upper edge; at the right edge on its left.
+  beside([x, y]) {
+    const font = this.size[1] / 26;
+    const gap = this.size[1] / 90;
+    const right = x > 0.7 * this.size[0];
+    const at = { x: x + ((right ? -1 : 1) * this.size[0]) / 120, y: y - gap > font ? y - gap : y + gap + font };
+    return { ...at, "font-size": font, "text-anchor": right ? "end" : "start" };
   }
 
   // Over the middle of the longest part, from the left hand to the right hand of one who walks along the line.
