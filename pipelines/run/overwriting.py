@@ -12,7 +12,7 @@ from pipelines.query.dag import CompiledQuery
 from serving.errors import BadInput
 
 Written = Mapping[str, str | Path | None]
-"""Where to, by option."""
+"""Where to, by option; a text may stand for stdout, a path for a file alone."""
 
 
 def keep_apart(query: Path, wanted: CompiledQuery, written: Written, sinks: Path | None = None) -> None:
@@ -24,8 +24,10 @@ def keep_apart(query: Path, wanted: CompiledQuery, written: Written, sinks: Path
         known[_place(sinks)] = "the file of sinks"
     galleries = {_place(node.gallery): f"the gallery of node {node.name}" for node in wanted.dag.nodes if node.gallery}
     for option, target in written.items():
-        if target is None or str(target) == STDOUT:
+        if target is None or target == STDOUT:
             continue
+        if str(target) == STDOUT:
+            raise BadInput(f"{option} -: only results and events of `sluice run` go to stdout: name a file")
         videos = of_streams(Path(target), [each.id for each in streams]).values() if option == "--annotate" else ()
         for place, path in {_place(Path(each)): each for each in videos or (target,)}.items():
             if place is None:

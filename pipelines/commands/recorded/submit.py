@@ -78,6 +78,8 @@ def command(
     --source takes patterns, in quotes: 'archive/**/*.mp4'. With --broker workers do it that have an --archive.
     """
     if status is not None or cancel is not None:
+        if None not in (status, cancel) or query is not None or out is not None:
+            raise BadInput("--status and --cancel stand alone: each is about one job that workers have")
         _ask(_jobs_at(broker, broker_timeout_s, TopicsConfig().with_prefix(prefix)), status, cancel)
         return
     if query is None or out is None:

@@ -50,3 +50,9 @@ def test_nothing_is_written_into_a_gallery(option: str, target: str, wanted: Com
 def test_a_place_beside_them_is_fine(wanted: CompiledQuery, tmp_path: Path) -> None:
     written = {"--out": tmp_path / "people.jsonl", "--annotate": tmp_path / "pictures", "--report": None}
     keep_apart(tmp_path / "query.yaml", wanted, written, tmp_path / "sinks.yaml")
+
+
+def test_stdout_is_for_lines_alone(wanted: CompiledQuery, tmp_path: Path) -> None:
+    keep_apart(tmp_path / "query.yaml", wanted, {"--out": "-", "--events": "-"})
+    with pytest.raises(BadInput, match="^--report -: only results and events of `sluice run` go to stdout: name a"):
+        keep_apart(tmp_path / "query.yaml", wanted, {"--out": "-", "--report": Path("-")})
