@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from operators.base import Operator
 from operators.frames.frame import Region
@@ -21,6 +22,8 @@ from pipelines.execute.walk import Progress, Walk
 from pipelines.planning.planner import Planner, Start
 from pipelines.query.dag import Dag
 from serving.common.redaction import redact
+
+NOTHING: Mapping[str, Any] = {}
 
 
 class Executor:
@@ -67,14 +70,7 @@ class Executor:
 
     def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str, moment: Moment | None = None) -> Result:
         """Make the result of a frame that no node has looked at."""
-        moment = moment or self._lanes.moment(header)
-        plan = Plan(
-            slo_ms=self._dag.slo_ms,
-            deadline_met=False,
-            latency_ms=round(self._ms_since(moment), 3),
-            latency_known=moment.known,
-            waits=self._waits(header.stream),
-        )
+        plan = self._plan(header.stream, moment or self._lanes.moment(header), analysed=False)
         return self._result(header, outcome, redact(cause), plan)
 
     def published(self, result: Result) -> None:
@@ -98,9 +94,6 @@ class Executor:
         if stream not in self._patience:
             self._patience[stream] = StreamPatience(self._policies.get(stream, "block"))
         return self._patience[stream]
-
-    def _ms_since(self, moment: Moment) -> float:
-        return (self.clock.monotonic_s() - moment.captured_s) * 1000
 
     def _deadline(self, moment: Moment) -> float:
         return moment.captured_s + self._dag.slo_ms / 1000
@@ -128,19 +121,21 @@ class Executor:
             await step(frame, result)
         return result
 
-    def _waits(self, stream: str) -> bool | UnsetType:
-        return True if stream in self._unhurried else UNSET
-
     def _plan(
-        self, stream: str, moment: Moment, stages_ms: Mapping[str, float], nodes: Mapping[str, NodeDecision]
+        self,
+        stream: str,
+        moment: Moment,
+        stages_ms: Mapping[str, float] = NOTHING,
+        nodes: Mapping[str, NodeDecision] = NOTHING,
+        analysed: bool = True,
     ) -> Plan:
-        latency_ms = self._ms_since(moment)
+        latency_ms = (self.clock.monotonic_s() - moment.captured_s) * 1000
         return Plan(
             slo_ms=self._dag.slo_ms,
-            deadline_met=moment.known and latency_ms <= self._dag.slo_ms,
+            deadline_met=analysed and moment.known and latency_ms <= self._dag.slo_ms,
             latency_ms=round(latency_ms, 3),
             latency_known=moment.known,
-            waits=self._waits(stream),
+            waits=True if stream in self._unhurried else UNSET,
             stages_ms={name: round(ms, 3) for name, ms in stages_ms.items()},
             nodes=dict(nodes),
         )

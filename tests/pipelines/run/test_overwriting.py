@@ -54,5 +54,5 @@ def test_a_place_beside_them_is_fine(wanted: CompiledQuery, tmp_path: Path) -> N
 
 def test_stdout_is_for_lines_alone(wanted: CompiledQuery, tmp_path: Path) -> None:
     keep_apart(tmp_path / "query.yaml", wanted, {"--out": "-", "--events": "-"})
-    with pytest.raises(BadInput, match="^--report -: only results and events of `sluice run` go to stdout: name a"):
+    with pytest.raises(BadInput, match=r"^--report -: only results and events of `sluice run` go to stdout: name a"):
         keep_apart(tmp_path / "query.yaml", wanted, {"--out": "-", "--report": Path("-")})
