@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from operators.capture.sources.uri import SourceUri
 from operators.detect.motion import MotionSettings
 from operators.track.tracker import TrackSettings
+from pipelines.query.check import examine
 from pipelines.query.nodes import DetectNode, Motion, RecogniseNode, TrackNode
 from pipelines.query.query_file import Fps, load_query
+from pipelines.query.yaml_file import parse_yaml
 from serving.errors import QueryError, SourceError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query, write
 
@@ -201,6 +205,32 @@ def test_what_is_no_query_is_one_clear_line(tmp_path: Path, text: str, message: 
     path = tmp_path / "q.yaml"
     path.write_text(text)
     assert any(message in problem for problem in problems_of(path))
+
+
+PIECES = st.sampled_from(
+    [
+        *"a[]{},?!&*|>'#~\t-",
+        ": ",
+        "- ",
+        "\n",
+        "\n  ",
+        "<<",
+        "!!int ",
+        "!!timestamp ",
+        "!!set ",
+        "0x_",
+        "1:2",
+        "\ufeff",
+        "é",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=20).map("".join))
+def test_whatever_a_file_holds_becomes_lines_and_no_exception(text: str) -> None:
+    found = examine(parse_yaml(Path("q.yaml"), text))
+    assert found.problems
+    assert all(str(problem) for problem in found.problems)
 
 
 def test_dates_are_text(tmp_path: Path) -> None:
