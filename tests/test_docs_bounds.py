@@ -15,6 +15,7 @@ from operators import background as backlog
 from operators.audits import streams
 from operators.capture import outlet
 from operators.capture.live import stall
+from operators.capture.picture import FREEZE_PICTURES
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
@@ -292,7 +293,7 @@ SAID = {
         f"than capture is willing to decode ({MAX_PIXELS // 10**6} megapixels)",
         f"| `stalled` | no frame for {CAMERA['stall_timeout_s']:.0f} s;",
         f"{COUNTS[round(stall.SLACK)]} times its longest pause, {COUNTS[round(stall.LONGEST_S / 60)]} minutes at most",
-        f"{'for a minute' if CAMERA['freeze_timeout_s'] == 60 else '?'}; the source is opened anew",
+        f"{'for a minute' if CAMERA['freeze_timeout_s'] == 60 else '?'}, and {COUNTS[FREEZE_PICTURES]} times at least",
         f"{'from about a second up to a minute' if (Backoff().first_s, Backoff().max_s) == (1, 60) else '?'}",
         f"start at {'a quarter of a minute' if Backoff().persistent_first_s == 15 else '?'}",
         f"takes its partitions over after {agent.SESSION_TIMEOUT_S:.0f} s",

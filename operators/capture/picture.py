@@ -82,6 +82,10 @@ class MotionGate:
         self._reference = thumbnail
 
 
+FREEZE_PICTURES = 5
+"""Pictures that must be identical: one that sends a picture a minute may well repeat one."""
+
+
 class FreezeWatch:
     """Tells when the pictures have been identical for ``timeout_s``.
 
@@ -92,11 +96,11 @@ class FreezeWatch:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._still: Image | None = None
-        self._since_s = 0.0
+        self._since_s, self._pictures = 0.0, 0
 
     def frozen(self, thumbnail: Image, now_s: float) -> bool:
         """Feed the next thumbnail, taken at ``now_s`` on any steady clock."""
         if self._still is None or not np.array_equal(self._still, thumbnail):
-            self._still = thumbnail
-            self._since_s = now_s
-        return now_s - self._since_s >= self._timeout_s
+            self._still, self._since_s, self._pictures = thumbnail, now_s, 0
+        self._pictures += 1
+        return self._pictures >= FREEZE_PICTURES and now_s - self._since_s >= self._timeout_s
