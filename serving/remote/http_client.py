@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -93,8 +94,7 @@ class HttpClient:
             why = getattr(error.certificate_error, "verify_message", "") or "it names another host"
             raise NotReached(f"the server's certificate is not trusted: {why}") from None
         except aiohttp.ClientConnectorError as error:
-            cause = error.os_error.strerror or type(error.os_error).__name__
-            raise NotReached(f"no connection: {cause}") from None
+            raise NotReached(f"no connection: {_why(error.os_error)}") from None
         except (aiohttp.ClientResponseError, ValueError):
             raise Unavailable("no answer: what came is not HTTP") from None
         except aiohttp.ClientError:
@@ -131,3 +131,9 @@ async def _read(content: aiohttp.StreamReader, most: int) -> bytes:
         if len(data) > most:
             break
     return bytes(data[: most + 1])
+
+
+def _why(error: OSError) -> str:
+    """The system's words, in the place of which asyncio puts the address, which is known."""
+    said = error.strerror or type(error).__name__
+    return os.strerror(error.errno) if error.errno and said.startswith("Connect call failed") else said
