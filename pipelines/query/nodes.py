@@ -94,7 +94,7 @@ class Motion(Strict):
     """Smaller changes are noise."""
     max_area: Share = 0.6
     """A larger change is a change of light or of the camera's view, not an object."""
-    absorb_s: Seconds = 4.0
+    absorb_s: float = Field(default=4.0, gt=0, le=86_400)
     """A thing that stands still this long becomes background."""
     warmup_s: Seconds = 0.4
     """Time to learn a background before anything is reported."""

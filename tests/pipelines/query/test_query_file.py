@@ -199,6 +199,10 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
             ":1: nodes: should have at most 100 items, not 101",
         ),
         ("nodes: [{name: {a: 1}, task: track}]", ":1: nodes[0].name: should be text"),
+        (
+            "nodes: [{name: d, task: detect, model: motion, motion: {absorb_s: 0}}]",
+            ":1: nodes[0].motion.absorb_s: 0 should be greater than 0",
+        ),
     ],
 )
 def test_what_is_no_query_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
