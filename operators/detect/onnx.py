@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -27,6 +28,8 @@ NUMBERS_AT_ONCE = 1 << 19
 """Numbers of outputs that are read in less time than it takes to start a thread."""
 BOXES_AT_ONCE = 100
 """The same for boxes that are compared with each other."""
+INPUT_BYTES = 32 << 20
+"""The input of a network that is made at once, one picture at least: a crowd to look into is many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Reported:
     min_confidence: float | None = None
     """None: the model card's."""
     max_objects: int = 100
-    """The most of a frame, or of a region that is looked into."""
+    """The most of a frame."""
 
 
 ALL = Reported()
@@ -81,19 +84,16 @@ class OnnxDetector:
 
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call, model: str) -> list[Region]:
         card = await self._card(frame, model, call.detail)
-        parents = [region.id for region in regions] if self._inside else [None]
-        boxes = [region.box for region in regions]
-        crops = self._crops(frame, boxes)
-        took = ThreadTime()
-        batch, placements = await prepared(card.input, [crop.pixels for crop in crops], took)
-        outputs = await self._engine.infer(model, batch, call.urgency)
-        found = await self._decoded(card, outputs, took)
+        looks, took, children = self._looks(frame, regions), ThreadTime(), list[Region]()
+        at_once = max(1, INPUT_BYTES // (prod(card.input.item_shape) * np.dtype(card.input.dtype).itemsize))
+        for first in range(0, len(looks), at_once):
+            part = looks[first : first + at_once]
+            batch, placements = await prepared(card.input, [crop.pixels for crop, _ in part], took)
+            outputs = await self._engine.infer(model, batch, call.urgency)
+            found = await self._decoded(card, outputs, took)
+            for (crop, parent), placement, detections in zip(part, placements, found, strict=True):
+                children += self._regions(card, crop, placement, parent, detections)
         self._handled, self._handling_s = self._handled + 1, self._handling_s + took.seconds
-        children = [
-            region
-            for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)
-            for region in self._regions(card, crop, placement, parent, detections)
-        ]
         return sorted(children, key=lambda region: -region.confidence)[: self._reported.max_objects]
 
     @property
@@ -103,9 +103,11 @@ class OnnxDetector:
     def forget(self, stream: str) -> None:
         """Do nothing: no state is kept between frames."""
 
-    def _crops(self, frame: Frame, boxes: Sequence[Box]) -> Sequence[Crop[Pixels]]:
-        """The pictures that the network sees: crops, or the whole frame in the form in which it came."""
-        return [cut(frame.image, box) for box in boxes] if self._inside else [Crop(frame.pixels, WHOLE)]
+    def _looks(self, frame: Frame, regions: Sequence[Region]) -> Sequence[tuple[Crop[Pixels], int | None]]:
+        """The pictures that the network sees: crops, each with its parent's id, or the whole frame as it came."""
+        if not self._inside:
+            return [(Crop(frame.pixels, WHOLE), None)]
+        return [(cut(frame.image, region.box), region.id) for region in regions]
 
     async def _card(self, frame: Frame, model: str, detail: int | None) -> ModelCard:
         """The model's card; for whole frames with the input that fits their shape."""

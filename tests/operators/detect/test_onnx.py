@@ -12,6 +12,7 @@ import pytest
 from onnx import helper
 
 from operators.base import Handles
+from operators.detect import onnx
 from operators.detect.detail.dial import AutoDetail
 from operators.detect.detections import Detections, one_per_place, overlaps
 from operators.detect.onnx import OnnxDetector, Reported
@@ -108,6 +109,17 @@ async def test_inside_regions_finds_children_of_each_in_one_batch() -> None:
     assert (cat.box.x_min, cat.box.y_max) == pytest.approx((0.55, 0.8), abs=1e-6)
     assert (dog.box.x_min, dog.box.y_max) == pytest.approx((0.25, 0.5), abs=1e-6)
     assert [len(batch) for _, batch, _ in engine.asked] == [2]
+
+
+async def test_a_crowd_is_looked_into_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = pets([CAT], [DOG])
+    monkeypatch.setattr(onnx, "INPUT_BYTES", 3 * engine.card("pets").input.width ** 2 * 3 * 4 + 1)
+    parents = [make_region(0.1 * place, 0.5, 0.1, 0.5, id=place) for place in range(7)]
+    found = await OnnxDetector(engine, "faces", ["pets"], inside=True).process(make_frame(), parents, CALL)
+    assert [len(batch) for _, batch, _ in engine.asked] == [3, 3, 1]
+    assert sorted((each.parent_id, each.label) for each in found) == [
+        (0, "cat"), (1, "dog"), (2, "cat"), (3, "cat"), (4, "dog"), (5, "cat"), (6, "cat"),
+    ]  # fmt: skip
 
 
 async def test_inside_nothing_nothing_is_asked() -> None:
