@@ -127,8 +127,8 @@ def main() -> None:
 def _message(error: click.ClickException) -> str:
     """The line about a wrong use; where a word is missing or one too many, with where to read which there are."""
     said, ctx = error.format_message(), getattr(error, "ctx", None)
-    told = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
-    if ctx is None or told or isinstance(ctx.command, click.Group):
+    wrong = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    if ctx is None or wrong or getattr(error, "possibilities", None) or isinstance(ctx.command, click.Group):
         return said
     return f"{said.rstrip('.')}: see `{ctx.command_path} --help`"
 

@@ -30,6 +30,7 @@ def test_a_misspelt_command_names_what_was_meant(typed: list[str], meant: str) -
     [
         (["serve", "yard.yaml"], "Got unexpected extra argument (yard.yaml): see `sluice serve --help`"),
         (["models", "list", "x"], "Got unexpected extra argument (x): see `sluice models list --help`"),
+        (["check", "q.yaml", "--zzz"], "No such option: --zzz: see `sluice check --help`"),
         (["check"], "Missing argument 'QUERY': see `sluice check --help`"),
         (["run", "clip.mp4", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1."),
     ],
@@ -37,6 +38,12 @@ def test_a_misspelt_command_names_what_was_meant(typed: list[str], meant: str) -
 def test_a_word_too_many_or_too_few_is_told_with_where_to_read_which_there_are(typed: list[str], said: str) -> None:
     done = command(*typed)
     assert (done.returncode, done.stderr) == (2, f"sluice: error: {said}\n")
+
+
+def test_a_misspelt_option_names_what_was_meant_and_nothing_more() -> None:
+    done = command("run", "clip.mp4", "--lmit", "3")
+    assert "--limit" in done.stderr
+    assert "--help" not in done.stderr
 
 
 def test_debug_is_listed() -> None:
