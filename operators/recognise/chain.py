@@ -88,6 +88,8 @@ class Chain:
         if not regions:
             return NodeAnswer((), call.decision, self._looks.declined(stream, call.decision)), ()
         await make_image(frame)
+        specialised = self._networks.specialised
+        asked = specialised is not None and specialised.of(stream.name).in_use and self._may_answer(stream, call)
         looked = await self._looks.at(stream, frame, regions, call)
         regions = without(regions, looked.missing)
         if self._networks.crossings is not None:
@@ -96,10 +98,7 @@ class Chain:
         for kind in KINDS:
             if given[kind]:
                 self._observer.shortcut_answered(stream.name, self.node, kind, given[kind])
-        if self._networks.specialised is not None:
-            head = given["specialised"]
-            asked = self._networks.specialised.of(stream.name).in_use is not None
-            stream.count(**{"fallback" if asked else "oracle": len(regions) - head}, head=head)
+        stream.count(**{"fallback" if asked else "oracle": given["oracle"]}, head=given["specialised"])
         return NodeAnswer((), looked.decision, looked.declined), regions
 
     def published(self, frame: FrameId) -> None:

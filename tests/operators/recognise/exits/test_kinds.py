@@ -203,3 +203,35 @@ async def test_to_report_on_streams_that_have_gone_brings_none_of_them_back() ->
     assert crossing.shared is not None
     assert set(crossing.node.plans(gone=True)) == {"a", "b"}
     assert list(crossing.shared._streams) == []
+
+
+async def test_looks_count_as_passed_on_by_exits_only_where_these_were_asked() -> None:
+    crossing = Crossing(["specialised"])
+    assert crossing.special is not None
+    await crossing.until(lambda: crossing.special.of("cam").in_use is not None, COLOURS)  # type: ignore[union-attr]
+    await crossing.passing(COLOURS, 2)
+    assert crossing.phase() == "shadow"
+    told = crossing.plan().specialization
+    assert told is not None
+    assert (told.head, told.fallback, told.special_rate, told.cascade_rate) == (0, 0, 0.0, None)
+    assert told.oracle == ROWS * crossing.seq
+    await crossing.until(lambda: crossing.phase() == "trusted", COLOURS)
+    before = crossing.plan().specialization
+    await crossing.frame("blue", "grey", "grey", "green")
+    after = crossing.plan().specialization
+    assert before is not None
+    assert after is not None
+    assert (after.oracle, after.head + after.fallback - before.head - before.fallback) == (before.oracle, ROWS)
+
+
+async def test_answers_of_others_are_no_answers_of_the_oracle() -> None:
+    crossing = Crossing(["specialised", "cached"])
+    await crossing.until(lambda: crossing.phase("cached") == "trusted", COLOURS)
+    assert crossing.special is not None
+    crossing.special.of("cam").barred()
+    before = crossing.plan().specialization
+    assert await crossing.passing(COLOURS, 5) == {"cached": 5 * ROWS}
+    after = crossing.plan().specialization
+    assert before is not None
+    assert after is not None
+    assert (after.oracle, after.fallback) == (before.oracle, before.fallback)
