@@ -54,7 +54,7 @@ LIMITS = ServerLimits()
 @click.option(
     "--drain",
     "drain_s",
-    type=Number(min=0),
+    type=Number(0, 86_400),
     metavar="SECONDS",
     default=30.0,
     show_default=True,
