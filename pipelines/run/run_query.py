@@ -71,8 +71,8 @@ async def _serve(
     """Run, report, and keep the page for as long as it is wanted."""
     with stop_loop_on_signals() as stop:
         async with listening.served(), meanwhile(giving_back()):
-            shortcuts, problem = await _run(wanted, specs, listening, stop)
-            report = ended.report(shortcuts, problem)
+            shortcuts, problem, over_s = await _run(wanted, specs, listening, stop)
+            report = ended.report(shortcuts, problem, over_s)
             if ended.outputs.stay and not stop.is_set():
                 log.info("the page stays until Ctrl-C")
                 await stop.wait()
@@ -81,22 +81,26 @@ async def _serve(
 
 async def _run(
     wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, stop: asyncio.Event
-) -> tuple[Shortcuts, SourceError | None]:
-    """Also where a source failed: the report of the other streams is worth having."""
+) -> tuple[Shortcuts, SourceError | None, float]:
+    """Also where a source failed: the report of the other streams is worth having. The last is when it was over,
+    whatever sinks that are away still waited for."""
     query, observers, station = wanted.query, listening.observers, listening.station
     run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames)
     setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
-    async with listening.attending(), assembled(wanted, setting) as parts:
-        if station is not None:
-            station.knows(partial(parts.shortcuts.plans, gone=True))  # its page may stay when they have ended
-        try:
-            async with stop_when_hung(parts.hung, stop), aclosing(run.results(parts.executor, stop)) as results:
-                async for found in results:
-                    for sink in listening.sinks:
-                        sink.write(found.result)
-        except SourceError as error:
-            return parts.shortcuts, error
-    return parts.shortcuts, None
+    problem: SourceError | None = None
+    async with listening.attending():
+        async with assembled(wanted, setting) as parts:
+            if station is not None:
+                station.knows(partial(parts.shortcuts.plans, gone=True))  # its page may stay when they have ended
+            try:
+                async with stop_when_hung(parts.hung, stop), aclosing(run.results(parts.executor, stop)) as results:
+                    async for found in results:
+                        for sink in listening.sinks:
+                            sink.write(found.result)
+            except SourceError as error:
+                problem = error
+        over_s = time.monotonic()
+    return parts.shortcuts, problem, over_s
 
 
 @dataclass(frozen=True)
@@ -108,10 +112,10 @@ class _Ended:
     files: ExitStack
     started_s: float
 
-    def report(self, shortcuts: Shortcuts, problem: SourceError | None) -> RunReport:
+    def report(self, shortcuts: Shortcuts, problem: SourceError | None, over_s: float) -> RunReport:
         """Close what was written, print the report and save it."""
         self.files.close()
-        report = _report(self.listening, shortcuts, time.monotonic() - self.started_s)
+        report = _report(self.listening, shortcuts, over_s - self.started_s)
         if report.frames.sampled or problem is None:
             lines = (self.outputs.results, self.outputs.events)
             SafeConsole(stderr="-" in lines).print(render(report))

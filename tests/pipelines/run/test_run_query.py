@@ -11,7 +11,10 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -25,6 +28,8 @@ from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query
+from pipelines.run import run_query as run_query_module
+from pipelines.run.audience import Audience
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.outputs import Outputs
@@ -149,6 +154,21 @@ def test_a_node_may_answer_for_tracks_specialise_and_list_variants(tmp_path: Pat
 def test_the_oracle_alone_is_not_audited() -> None:
     kind = {"name": "kind", "task": "recognise", "input": "track", "model": ["street-kind"]}
     assert run(query(STREET, nodes=[*NODES, kind]))["audits"] == []
+
+
+def test_what_sinks_wait_for_in_the_end_is_no_time_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink that is away has ten seconds then."""
+    now_s, attending = [100.0], Audience.attending
+
+    @asynccontextmanager
+    async def slow_to_leave(self: Audience) -> AsyncIterator[None]:
+        async with attending(self):
+            yield
+        now_s[0] += 10
+
+    monkeypatch.setattr(Audience, "attending", slow_to_leave)
+    monkeypatch.setattr(run_query_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    assert run(query(STREET))["wall_s"] == 0
 
 
 def test_streams_run_together_each_unbroken(tmp_path: Path) -> None:
