@@ -164,3 +164,23 @@ def test_damage_is_found_before_anything_is_looked_at(monkeypatch: pytest.Monkey
     monkeypatch.setattr(jpeg_picture.cv2, "imdecode", lambda *_: None)
     with pytest.raises(Malformed, match="damaged"):
         bgr(pixels)
+
+
+QUARTER_TURN = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"
+
+
+@pytest.mark.parametrize("least", [16, 320])
+def test_an_orientation_turns_nothing(least: int) -> None:
+    """The header of a frame says the size of the JPEG as it lies, and boxes are shares of that."""
+    data = bytes(cv2.imencode(".jpg", street(320, 180))[1])
+    turned = data[:2] + b"\xff\xe1" + (len(QUARTER_TURN) + 2).to_bytes(2) + QUARTER_TURN + data[2:]
+    assert cv2.imdecode(np.frombuffer(turned, np.uint8), cv2.IMREAD_COLOR).shape == (320, 180, 3), "others turn it"
+    assert (JpegPicture(turned, 320, 180, least).bgr == JpegPicture(data, 320, 180, least).bgr).all()
+
+
+@pytest.mark.parametrize("least", [16, 320])
+def test_a_grey_one_has_three_colours_that_are_the_same(least: int) -> None:
+    data = bytes(cv2.imencode(".jpg", street(320, 180)[..., 0])[1])
+    seen = JpegPicture(data, 320, 180, least).bgr
+    assert seen.shape == (180, 320, 3)
+    assert (seen == seen[..., :1]).all()
