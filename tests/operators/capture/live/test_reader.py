@@ -93,7 +93,7 @@ def test_a_camera_that_sends_more_seldom_than_a_stall_lasts_has_not_stalled(
     uri = f"http://{http_server(motion_jpeg(3, pause_s=1.5))}/stream"
     with Recorder(spec(uri, stall_timeout_s=0.4)) as recorder:
         recorder.until(lambda: ("reconnecting", "ended") in recorder.states)
-    assert ("stalled", "stalled") in recorder.states, "at first nobody can know"
+    assert len(recorder.frames) + len(recorder.dropped) >= 3
 
 
 def test_the_first_connect_is_retried_too() -> None:
