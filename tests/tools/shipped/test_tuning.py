@@ -15,7 +15,7 @@ from tools.architectures.resnet import ResNet, Stem
 from tools.shipped.augment import augment
 from tools.shipped.samples import Samples
 from tools.shipped.training import Change, Schedule, to_tensor
-from tools.shipped.tuning import Looking, as_labelled, as_taught, look, tune
+from tools.shipped.tuning import Looking, as_labelled, as_taught, follow, look, mirrored, tune
 
 
 def _learnt(samples: Samples, change: Change) -> list[str]:
@@ -81,6 +81,38 @@ def test_it_learns_what_its_teacher_says_whatever_the_labels_are() -> None:
     with torch.inference_mode():
         said = network(to_tensor(SIZE, samples.images)).argmax(1).tolist()
     assert said == [0, 0, 2, 2]
+
+
+def test_half_of_the_pictures_are_mirrored_and_keep_their_labels() -> None:
+    items = torch.arange(1000.0).repeat_interleave(6).reshape(1000, 1, 2, 3) + torch.tensor([0.0, 0.1, 0.2])
+    found, wanted = next(mirrored([(items, torch.arange(1000))], _rng()))
+    same = torch.tensor([torch.equal(one, other) for one, other in zip(found, items, strict=True)])
+    turned = torch.tensor([torch.equal(one, other.flip(2)) for one, other in zip(found, items, strict=True)])
+    assert torch.equal(wanted, torch.arange(1000))
+    assert (same ^ turned).all()
+    assert 400 < int(turned.sum()) < 600
+
+
+def test_the_mean_of_weights_follows_them_and_takes_counts_over() -> None:
+    mean = {"weight": torch.tensor([0.0, 10.0]), "seen": torch.tensor(3)}
+    follow(mean, {"weight": torch.tensor([10.0, 10.0]), "seen": torch.tensor(4)}, 0.75)
+    assert mean["weight"].tolist() == [2.5, 10.0]
+    assert mean["seen"].item() == 4
+
+
+def test_what_is_left_is_the_mean_of_the_weights_and_not_the_last_ones() -> None:
+    """A weight that only grows: its mean lies behind."""
+    network, seen = torch.nn.Linear(1, 1, bias=False), list[float]()
+    torch.nn.init.zeros_(network.weight)
+
+    def loss_of(said: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        seen.append(said.item())
+        return -said.mean()
+
+    tune(network, [(torch.ones(1, 1), torch.ones(1))] * 40, Schedule(steps=40, rate=0.5, report_every=1000), loss_of)
+    assert not network.training
+    assert seen == sorted(seen)
+    assert 0 < network.weight.item() < seen[-1]
 
 
 def _rng() -> np.random.Generator:
