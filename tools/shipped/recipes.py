@@ -90,7 +90,7 @@ RECIPES = (
         frozen=False,
         looks=160_000,
         temperature=1.136,
-        min_confidence=0.7,
+        min_confidence=0.8,
     ),
     Recipe(
         name="vehicle-type-compact",
@@ -105,6 +105,6 @@ RECIPES = (
         looks=40_000,
         teacher="vehicle-type",
         temperature=1.136,
-        min_confidence=0.7,
+        min_confidence=0.8,
     ),
 )
