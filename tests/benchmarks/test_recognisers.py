@@ -124,7 +124,7 @@ def test_at_night_what_is_named_is_right() -> None:
 
 
 def test_confidences_on_cameras_left_out_are_honest_on_the_whole() -> None:
-    assert float(left_out("all cameras")["ece"]) <= 0.06
+    assert float(left_out("all cameras")["ece"]) <= 0.07
 
 
 @pytest.mark.data

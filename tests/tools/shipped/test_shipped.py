@@ -87,12 +87,12 @@ def test_the_card_says_what_is_named_on_cameras_left_out_by_light_and_size() -> 
 
 
 def test_all_weights_together_are_small() -> None:
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 6_500_000
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 8_500_000
 
 
 def test_the_compact_one_is_much_cheaper() -> None:
     reference, compact = (_kernels(SHIPPED / name / "model.onnx") for name in ("vehicle-type", "vehicle-type-compact"))
-    assert compact * 4 <= reference <= 2_400_000
+    assert compact * 4 <= reference <= 3_400_000
     assert _kernels(SHIPPED / "street-kind" / "model.onnx") <= 120_000
 
 
