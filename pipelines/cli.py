@@ -90,7 +90,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):  # closed by who has started us: its place is taken before a file of ours gets it
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    claim_stdout()
+    arguments = claim_stdout(arguments)
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback
     _set_up_logging(debug)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -19,6 +20,9 @@ import click
 from serving.common.redaction import redact
 from serving.common.untrusted import printable, printable_lines
 
+OUTPUT = re.compile(r"^(--[a-z-]+=)?(/dev/stdout|/dev/fd/1|/proc/self/fd/1)$")
+"""An argument that names what the process was given as its output."""
+
 
 def say(text: str, *, err: bool = False, **style: Any) -> None:
     """Print lines, in a ``style`` of ours: see ``click.style``."""
@@ -26,17 +30,20 @@ def say(text: str, *, err: bool = False, **style: Any) -> None:
         click.secho(line, err=err, **style)
 
 
-def claim_stdout() -> None:
+def claim_stdout(arguments: Sequence[str]) -> list[str]:
     """Only what is written to ``sys.stdout`` is output: what libraries print by themselves goes to stderr.
 
     HiGHS, for one, prints a line about some programmes whatever it is told, which would be a line of somebody's JSON.
+    Returns the arguments: where they name ``/dev/stdout``, that is output too.
     """
     if sys.stdout is not sys.__stdout__:  # another stream stands in its place already
-        return
+        return list(arguments)
     ours, inherited = os.dup(1), sys.__stdout__
     os.dup2(sys.stderr.fileno(), 1)
     sys.stdout = os.fdopen(ours, "w", encoding=inherited.encoding, errors=inherited.errors)
-    sys.stdout.reconfigure(write_through=getattr(inherited, "write_through", False))  # as under PYTHONUNBUFFERED
+    if getattr(inherited, "write_through", False):  # PYTHONUNBUFFERED: what somebody's operator prints shows at once
+        sys.stdout.reconfigure(line_buffering=True)
+    return [re.sub(OUTPUT, rf"\g<1>/dev/fd/{ours}", each) for each in arguments]
 
 
 class SafeFormatter(logging.Formatter):

@@ -117,3 +117,31 @@ def test_what_a_library_prints_is_not_output() -> None:
     done = subprocess.run([sys.executable, "-c", "import os" + BESIDE], capture_output=True, text=True, check=True)
     assert done.stdout == "ours\n"
     assert done.stderr.splitlines()[0] == "a library"
+
+
+AGAIN = """
+import sys
+from pathlib import Path
+from pipelines import cli
+
+cli.sluice.main = lambda arguments, **_: [Path(arguments[-1].rpartition("=")[2]).write_text("a report\\n")]
+sys.argv = ["sluice", "run", *sys.argv[1:]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "named", [["--report", "/dev/stdout"], ["--report=/dev/stdout"], ["/dev/fd/1"], ["/proc/self/fd/1"]]
+)
+def test_a_path_of_stdout_is_output(named: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", AGAIN, *named], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("a report\n", "")
+
+
+PRINTS = "from pipelines.process.terminal import claim_stdout; claim_stdout([]); print('seen'); import os; os._exit(0)"
+
+
+def test_what_is_printed_shows_at_once_where_that_is_wanted() -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run([sys.executable, "-c", PRINTS], capture_output=True, text=True, check=True, env=environment)
+    assert (done.stdout, done.stderr) == ("seen\n", "")
