@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from serving.catalogue.lookup import SHIPPED, Catalogue
 from tools.shipped.collect import FOLDS
 from tools.shipped.recipes import RECIPES, VEHICLE_TYPES, Recipe
 
+DOCS = Path(__file__).parents[2] / "docs"
 TYPES = {*VEHICLE_TYPES, "person", "other", UNCLEAR}
 
 
@@ -125,6 +127,40 @@ def test_at_night_what_is_named_is_right() -> None:
 
 def test_confidences_on_cameras_left_out_are_honest_on_the_whole() -> None:
     assert float(left_out("all cameras")["ece"]) <= 0.07
+
+
+def short(value: str | Decimal) -> str:
+    """As the pages have it: .63 for 0.625."""
+    return str(Decimal(value).quantize(Decimal("0.01"), ROUND_HALF_UP)).removeprefix("0")
+
+
+@pytest.mark.parametrize(
+    ("words", "view", "model"),
+    [
+        ("all cameras, left out", "all cameras", LEFT_OUT),
+        ("a view from a bridge", "camera road_clip", LEFT_OUT),
+        ("roadside photos, Nepal", "camera nepal_street", LEFT_OUT),
+        ("longer side below 48 pixels", "size below 48 px", LEFT_OUT),
+        ("the network that shipped first, 607 of the crops", "all cameras", BEFORE),
+        ("the detector, 607 of the crops", "all cameras", DETECTOR),
+    ],
+)
+def test_the_page_of_figures_has_those_of_the_cameras(words: str, view: str, model: str) -> None:
+    found = left_out(view, model)
+    figures = [short(found[key]) for key in ("balanced", "given", "right_given", "given_at_90", "ece")]
+    assert f"| {words} | {' | '.join(figures)} |\n" in (DOCS / "benchmarks.md").read_text()
+
+
+def test_the_pages_say_what_was_measured() -> None:
+    ours, detectors = (left_out(f"where {DETECTOR} has a word too", model) for model in (LEFT_OUT, DETECTOR))
+    right = (
+        f"({ours['n']}), {short(ours['right'])} of the network's words are right, and {short(detectors['right'])} of"
+    )
+    assert right in (DOCS / "benchmarks.md").read_text()
+    cameras = [left_out(f"camera {camera}") for fold in FOLDS for camera in fold]
+    named, rightly = (short(sum(Decimal(each[key]) for each in cameras) / 12) for key in ("given", "right_given"))
+    said = f"{named} of the vehicles of a camera left out are named, and {rightly} of the names are right on the mean"
+    assert said in (DOCS / "decisions" / "0011-models-that-ship.md").read_text()
 
 
 @pytest.mark.data
