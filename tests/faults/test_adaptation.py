@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -161,10 +162,11 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
         samples_letter(replace(good, subject=replace(place.subject, node="nowhere")), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, network_identity="0" * 64)), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, labels="0" * 64)), 1e9),
-        wish_letter("street", replace(place.target, kind="virus"), "gate", 1e9),
-        wish_letter("street", replace(place.target, spec=b'{"cuts": [-1]}'), "gate", 1e9),
     ):
         place.send("samples", letter.key, letter.value, *letter.headers)
+    wish = wish_letter("street", place.target, "gate", 1e9)
+    for wrong in ({"kind": "virus"}, {"spec": {"cuts": [-1]}}):
+        place.send("samples", wish.key, json.dumps(json.loads(wish.value) | wrong).encode())
     (sound,) = samples_letter(good, 1e9).headers
     for value in (b"", b"\xff" * 527, b"\xff" * 528, bytes(1 << 20), None):
         place.send("samples", b"gate", value, sound)
