@@ -226,6 +226,7 @@ class Looks:
         for variant in self._networks.variants:
             if stream.audits.of(variant.key).phase == "shadow" and variant.proves_itself(call):
                 self._auditor.asks(stream, variant.key, looks, variant.model)
+                self._auditor.unheard(stream, variant.key, len(regions) - len(looks))
                 asked.add(variant.key)
         return asked
 

@@ -117,6 +117,10 @@ class Auditor:
         for look in looks:
             if look.number != stream.audits.of(key).state.edition:
                 continue  # the oracle took its time, and others have come in the place of those that answered
+            if self._objects is None and look.said is None:
+                assert look.reference is not None
+                stream.audits.of(key).by_oracle(named=self._is_named(self._recogniser.accepted(look.reference)))
+                continue
             trial = self._trial(stream, key, look, room, drawn=look.reference is not None)
             if trial is not None and look.reference is not None:
                 self._take(stream, trial, look)
@@ -152,13 +156,13 @@ class Auditor:
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
-        stream.trials.concluded(answer.track_id)
-        named = self._answer(answer.belief).label not in self._recogniser.nameless
+        named = self._is_named(self._answer(answer.belief))
         for key in self._keys:
             if not stream.trials.has_answered(answer.track_id, key):
                 trial = stream.trials.of(answer.track_id, key)
-                is_audited = trial is not None and trial.ticket is not None
+                is_audited = trial is not None and (trial.ticket is not None or trial.pending > 0)
                 stream.audits.of(key).by_oracle(named=not is_audited and named)
+        stream.trials.concluded(answer.track_id)
         self._conclude(stream, stream.trials)
 
     def end(self, stream: NodeStream) -> None:
@@ -178,10 +182,6 @@ class Auditor:
         if not audit.uses_shortcut:
             audit.by_oracle()
             return Trial(key, True, lambda whole: OneLook(), number=look.number) if room else None
-        if look.said is None:
-            assert look.reference is not None
-            audit.by_oracle(named=self._recogniser.accepted(look.reference).label not in self._recogniser.nameless)
-            return None
         ticket = audit.by_shortcut(float(not drawn), room or drawn)
         if ticket is None:
             return None
@@ -209,6 +209,9 @@ class Auditor:
     def _answer(self, belief: Belief) -> Attribute:
         """The answer that is published of an object."""
         return self._recogniser.accepted(belief.said) if self._objects is None else self._objects.answer_of(belief)
+
+    def _is_named(self, answer: Attribute) -> bool:
+        return answer.label not in self._recogniser.nameless
 
     def _ask(
         self, stream: NodeStream, trial: Trial, look: AuditedLook, model: str, on_reference: OnReference | None = None

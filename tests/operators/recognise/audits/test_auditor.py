@@ -123,6 +123,7 @@ def test_in_the_shadow_every_look_is_an_answer_of_the_oracle_and_an_audit_where_
         node.looked(frame, region, said, "car")
     state = node.state
     assert (state.by_shortcut, state.by_oracle, state.audits, state.recent.elder.objects) == (0, 3, 2, 2)
+    assert (state.recent.elder.named, state.recent.elder.others) == (2, 1)
     assert [each.agrees for each in node.outcomes] == [True, False]
 
 
@@ -181,6 +182,7 @@ def test_a_track_of_which_exits_say_nothing_is_no_audit_but_an_answer_of_the_ora
     node.concluded(7)
     assert (node.outcomes, node.state.by_shortcut, node.state.by_oracle) == ([], 0, 1)
     assert (node.state.audits, node.state.given_up) == (0, 0)
+    assert (node.state.recent.elder.named, node.state.recent.elder.others) == (0, 1)
 
 
 def test_in_the_shadow_a_track_is_one_audit_of_all_its_looks() -> None:
@@ -193,6 +195,7 @@ def test_in_the_shadow_a_track_is_one_audit_of_all_its_looks() -> None:
     assert (outcome.agrees, outcome.number) == (False, 1)
     assert (outcome.shadow, outcome.track) == (True, 7)
     assert (node.state.audits, node.state.recent.elder.objects, node.state.by_oracle) == (1, 1, 1)
+    assert (node.state.recent.elder.named, node.state.recent.elder.others) == (1, 0), "its name counts once"
 
 
 @pytest.mark.parametrize("per_track", [False, True])

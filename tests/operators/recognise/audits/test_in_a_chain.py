@@ -142,6 +142,17 @@ async def test_unknown_is_a_word_and_names_that_it_takes_away_are_lost() -> None
     assert picture is not None, "both networks name it alike, and only one is sure"
 
 
+async def test_in_the_shadow_each_name_counts_once_though_the_second_look_comes_after_the_conclusion() -> None:
+    street = Street(Rule(0.5))
+    street.small = {3: "red"}
+    for track in range(4):
+        await street.pass_by(track, shade=3 * (track % 2))
+    await street.empty()
+    assert (street.plan.phase, street.plan.audits) == ("shadow", 4)
+    assert street.plan.names_lost is not None
+    assert (street.plan.names_lost.names, street.plan.names_lost.lost, street.plan.names_lost.found) == (4, 2, 0.5)
+
+
 async def test_where_both_say_unknown_they_agree_and_no_name_is_lost() -> None:
     street = Street(EVERY, known=served(), min_confidence=0.9)
     street.sure = {"small": 0.3, "big": 0.4}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -260,6 +261,20 @@ async def test_answers_of_a_variant_do_not_speak_against_exits_that_were_not_ask
         await crossing.node.process(frame, [region], call("near"))
         assert region.attributes[-1].provenance == "variant"
     assert (weg.state.head, len(weg.state.sources), weg.state.falling) == (head, n, 0.0)
+
+
+async def test_what_exits_have_answered_is_an_answer_for_a_variant_that_proves_itself_too() -> None:
+    crossing = await trusted(LentCrossing(variant=True))
+    surer(crossing, 0.2)
+    near = crossing.node._streams.known()["cam"].audits.of("variant near").state
+    asked, before = call(FAR), near.answers
+    asked = replace(asked, decision=replace(asked.decision, proving=frozenset([NEAR])))
+    regions = [make_region(0.3, 0.3, id=place) for place in range(ROWS)]
+    frame = make_frame(crossing.seq, crossing.seq / 10)
+    frame.image[:] = PAINT["green"]
+    await crossing.node.process(frame, regions, asked)
+    assert shown(regions) == ROWS * [("green", "cached")]
+    assert near.answers - before == ROWS
 
 
 async def test_second_looks_of_a_variant_in_service_cross_within_the_same_budget() -> None:
