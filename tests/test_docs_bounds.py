@@ -293,7 +293,7 @@ SAID = {
         f"a step forward by more than\n{MAX_BROADCAST_GAP_S:.0f} s",
         f"than capture is willing to decode ({MAX_PIXELS // 10**6} megapixels)",
         f"| `stalled` | no frame for {CAMERA['stall_timeout_s']:.0f} s;",
-        f"{COUNTS[round(stall.SLACK)]} times its longest pause, {COUNTS[round(stall.LONGEST_S / 60)]} minutes at most",
+        f"{COUNTS[round(stall.SLACK)]} times its longest pause of late, {COUNTS[round(stall.LONGEST_S / 60)]} minutes",
         f"{'for a minute' if CAMERA['freeze_timeout_s'] == 60 else '?'}, and {COUNTS[FREEZE_PICTURES]} times at least",
         f"{'from about a second up to a minute' if (Backoff().first_s, Backoff().max_s) == (1, 60) else '?'}",
         f"start at {'a quarter of a minute' if Backoff().persistent_first_s == 15 else '?'}",

@@ -8,6 +8,8 @@ SLACK: Final = 3.0
 """A source may be silent for so many times its longest pause."""
 LONGEST_S: Final = 120.0
 """It may never be silent for longer, however seldom it sends."""
+FADING: Final = 1 / 60
+"""Seconds by which its longest pause counts less for each second that has passed since."""
 
 
 class StallWatch:
@@ -36,7 +38,8 @@ class StallWatch:
         """Note a sign of life, at ``now_s`` on any steady clock."""
         if self._first_s is None:
             self._first_s = self._last_s = now_s
-        self._pause_s, self._last_s = max(self._pause_s, now_s - self._last_s), now_s
+        passed_s, self._last_s = now_s - self._last_s, now_s
+        self._pause_s = max(passed_s, self._pause_s - FADING * passed_s)
         if now_s - self._first_s >= self._given_s:
             self._given_s = self._by_pace_s
 

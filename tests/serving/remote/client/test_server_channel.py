@@ -33,6 +33,12 @@ from tests.turns import until
 ADDRESS = BackendAddress("gpu", ("grpc://127.0.0.1:1",))
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, the first question has an answer."""
+    monkeypatch.setattr(server_channel, "PROBE_WITHIN_S", 60.0)
+
+
 @asynccontextmanager
 async def channel(server: V2Server, address: BackendAddress = ADDRESS) -> AsyncIterator[ServerChannel]:
     found = ServerChannel(server.target, f"127.0.0.1:{server.port}", address, WireLimits())
