@@ -52,10 +52,18 @@ class Classifier(nn.Module):
         return self.eval()
 
 
+LEAST_DEVIATION = 0.05
+"""Standard deviation of a feature below which it is left out."""
+
+
 def fold_norm(norm: nn.BatchNorm1d, linear: nn.Linear) -> None:
-    """Let a linear layer do in place what it did after the normalisation; the latter has no weights."""
+    """Let a linear layer do in place what it did after the normalisation; the latter has no weights.
+
+    Features that hardly vary are left out: divided by next to nothing they are all that an int8 network hears.
+    """
     assert norm.running_mean is not None
     assert norm.running_var is not None
     with torch.no_grad():
-        linear.weight /= torch.sqrt(norm.running_var + norm.eps)
+        deviation = torch.sqrt(norm.running_var + norm.eps)
+        linear.weight *= torch.where(deviation < LEAST_DEVIATION, 0, 1 / deviation)
         linear.bias.sub_(linear.weight @ norm.running_mean)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from tools.shipped.classifier import Classifier, Late
+from tools.shipped.classifier import Classifier, Late, fold_norm
 
 
 class Twice(nn.Module):
@@ -27,6 +27,18 @@ def features(widths: tuple[int, ...]) -> list[float]:
 def test_the_means_of_both_stages_are_classified_or_those_of_the_last() -> None:
     assert features((6, 12)) == [2.0] * 6 + [4.0] * 12
     assert features((12,)) == [4.0] * 12
+
+
+def test_the_normalisation_is_folded_and_features_that_hardly_vary_are_left_out() -> None:
+    torch.manual_seed(0)
+    norm, linear = nn.BatchNorm1d(3, affine=False), nn.Linear(3, 2)
+    norm.running_mean, norm.running_var = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 0.25, 1e-6])
+    norm.eval()
+    items = torch.rand(5, 3)
+    wanted = linear(norm(items) * torch.tensor([1.0, 1.0, 0.0]))
+    fold_norm(norm, linear)
+    assert torch.allclose(linear(items), wanted, atol=1e-5)
+    assert linear.weight[:, 2].tolist() == [0.0, 0.0]
 
 
 def test_features_are_dropped_only_while_it_learns() -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from datasets import vehicle6
 from datasets.street import street_crops
 from serving.catalogue.cards import Accuracy, ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.graphs.quantise import quantised
+from serving.preprocess import batch
 from tools.shipped.collect import DRAWN_SIZE, UNSEEN_SEED, renamed
 from tools.shipped.measure import PARTS, predictor, unseen
 from tools.shipped.recipes import RECIPES, VEHICLE_TYPES, VIEWS, Recipe
@@ -127,3 +131,17 @@ def test_drawn_crops_never_learnt_are_recognised_as_well_as_the_card_says(
 ) -> None:
     value, n = _reached(name, drawn)
     assert _not_worse(value, n, _accuracy(_card(name), "drawn street crops").value)
+
+
+def test_in_int8_vehicle_type_says_the_same() -> None:
+    name, card = "vehicle-type", _card("vehicle-type")
+    pictures, _ = street_crops(777_003, 160, DRAWN_SIZE)
+    items = batch(card.input, pictures)[0]
+    model = onnx.load(SHIPPED / name / card.file)
+
+    def words(graph: onnx.ModelProto) -> NDArray[np.intp]:
+        engine = OnnxRuntimeEngine(name, threads=1)
+        engine.load([graph.SerializeToString()])
+        return np.concatenate([engine.run(0, items[i : i + 16])[0] for i in range(64, 160, 16)]).argmax(axis=1)
+
+    assert (words(model) == words(quantised(name, model, items[:64]))).mean() >= 0.85
