@@ -8,7 +8,7 @@ left in the end is the running mean of the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from serving.catalogue.cards import ImageInput
 from serving.common.tensors import Image
@@ -52,7 +53,7 @@ def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule, loss_
     network.to(DEVICE, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
     optimiser = torch.optim.AdamW(_rates(network, schedule.rate), weight_decay=schedule.weight_decay)
     falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: pace(step / schedule.steps))
-    mean = {name: weights.detach().clone() for name, weights in network.state_dict().items()}
+    mean = AveragedModel(network, multi_avg_fn=_follow, use_buffers=True)
     running = torch.zeros((), device=DEVICE)
     for step, (items, wanted) in enumerate(islice(batches, schedule.steps), start=1):
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
@@ -63,12 +64,12 @@ def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule, loss_
         clip_grad_norm_(network.parameters(), STEEPEST)
         optimiser.step()
         falling.step()
-        follow(mean, network.state_dict(), min(KEPT, step / (step + 9)))
+        mean.update_parameters(network)
         running += loss.detach()
         if step % schedule.report_every == 0:
             print(f"  step {step}/{schedule.steps}  loss {float(running) / schedule.report_every:.3f}", flush=True)
             running.zero_()
-    network.load_state_dict(mean)
+    network.load_state_dict(mean.module.state_dict())
     network.to("cpu").eval()
 
 
@@ -143,14 +144,9 @@ def as_labelled(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:
     return (missed - smoothing * shares.mean(dim=1)).mean()
 
 
-def follow(mean: Mapping[str, Tensor], weights: Mapping[str, Tensor], kept: float) -> None:
-    """Move the running mean to the weights; what counts is taken over."""
-    with torch.no_grad():
-        for name, each in mean.items():
-            if each.is_floating_point():
-                each.lerp_(weights[name], 1 - kept)
-            else:
-                each.copy_(weights[name])
+def _follow(mean: Sequence[Tensor], weights: Sequence[Tensor], steps: Tensor | int) -> None:
+    """Move the running mean to the weights, after so many steps."""
+    get_ema_multi_avg_fn(min(KEPT, float((steps + 1) / (steps + 10))))(mean, weights, steps)
 
 
 def _rates(network: nn.Module, rate: float) -> list[dict[str, object]]:

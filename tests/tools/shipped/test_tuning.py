@@ -15,7 +15,7 @@ from tools.architectures.resnet import ResNet, Stem
 from tools.shipped.augment import augment
 from tools.shipped.samples import Samples
 from tools.shipped.training import Change, Schedule, to_tensor
-from tools.shipped.tuning import Looking, as_labelled, as_taught, follow, look, mirrored, tune
+from tools.shipped.tuning import Looking, as_labelled, as_taught, look, mirrored, tune
 
 
 def _learnt(samples: Samples, change: Change) -> list[str]:
@@ -91,13 +91,6 @@ def test_half_of_the_pictures_are_mirrored_and_keep_their_labels() -> None:
     assert torch.equal(wanted, torch.arange(1000))
     assert (same ^ turned).all()
     assert 400 < int(turned.sum()) < 600
-
-
-def test_the_mean_of_weights_follows_them_and_takes_counts_over() -> None:
-    mean = {"weight": torch.tensor([0.0, 10.0]), "seen": torch.tensor(3)}
-    follow(mean, {"weight": torch.tensor([10.0, 10.0]), "seen": torch.tensor(4)}, 0.75)
-    assert mean["weight"].tolist() == [2.5, 10.0]
-    assert mean["seen"].item() == 4
 
 
 def test_what_is_left_is_the_mean_of_the_weights_and_not_the_last_ones() -> None:
