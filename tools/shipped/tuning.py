@@ -146,7 +146,7 @@ def as_labelled(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:
 
 def _follow(mean: Sequence[Tensor], weights: Sequence[Tensor], steps: Tensor | int) -> None:
     """Move the running mean to the weights, after so many steps."""
-    get_ema_multi_avg_fn(min(KEPT, float((steps + 1) / (steps + 10))))(mean, weights, steps)
+    get_ema_multi_avg_fn(min(KEPT, float((steps + 1) / (steps + 10))))(mean, weights, steps)  # type: ignore[no-untyped-call]
 
 
 def _rates(network: nn.Module, rate: float) -> list[dict[str, object]]:
