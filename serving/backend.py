@@ -172,7 +172,10 @@ class Backend:
             session.group.check(model, batch)
             request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), policy)
             self._device.submit(session, request)
-            return await request.answer
+            try:
+                return await request.answer
+            finally:
+                del request  # an error in its answer holds this call: both would stay in memory, with the batch
 
     def measured(self, model: str) -> VariantFigures | None:
         """The figures measured of a model on this machine, None for none; ModelError for those that cannot be used."""

@@ -44,7 +44,8 @@ class Claim(Generic[Turn, T]):
 
     def fail(self, error: Exception) -> None:
         if not self.done.done():
-            self.done.set_exception(error)
+            # The calls that it went through hold this claim, and would with it keep the frame in memory.
+            self.done.set_exception(error.with_traceback(None))
 
 
 TakeTurn = Callable[[Callable[[Turn], Awaitable[None]]], Awaitable[None]]
@@ -77,8 +78,8 @@ class Lane(Generic[Turn, T]):
         self.runner: asyncio.Task[None] | None = None
         """Ends when the lane is idle; None while it is."""
 
-    async def run(self, frame: FrameId, claim: Claim[Turn, T], turn: TakeTurn[Turn]) -> T:
-        """Queue the work and return its result; raises ``Dropped``, or what the work or the turn raises.
+    def run(self, frame: FrameId, claim: Claim[Turn, T], turn: TakeTurn[Turn]) -> Awaitable[T]:
+        """Queue the work; its result raises ``Dropped``, as this may too, or what the work or the turn raises.
 
         A claim on the newest frame that waits joins those on it; ``turn`` is made once for all of them.
         """
@@ -96,7 +97,7 @@ class Lane(Generic[Turn, T]):
         self._set_timer(claim)
         if self.runner is None:
             self.runner = asyncio.get_running_loop().create_task(self._drain())
-        return await claim.done
+        return claim.done
 
     @property
     def idle(self) -> bool:

@@ -44,9 +44,9 @@ class Lanes:
         self._moments = Moments(clock)
         self._lanes: dict[str, Lane[FrameTurn, Result]] = {}
 
-    async def run(self, header: FrameHeader, load: LoadFrame, claim: FrameClaim) -> Result:
+    def run(self, header: FrameHeader, load: LoadFrame, claim: FrameClaim) -> Awaitable[Result]:
         """Work on a frame in its turn; raises ``Dropped``, what ``load`` raises, and ``FrameError`` for a large one."""
-        return await self.of(header.stream).run(header.id, claim, partial(self._turn, header, load))
+        return self.of(header.stream).run(header.id, claim, partial(self._turn, header, load))
 
     def of(self, stream: str) -> Lane[FrameTurn, Result]:
         if stream not in self._lanes:

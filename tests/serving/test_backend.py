@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -316,6 +318,24 @@ async def test_a_droppable_request_is_told_that_it_is_too_late(tmp_path: Path) -
         await backend.infer("one", pixels(2), Urgency(0.0))
     assert network.batches == [[2]]
     assert (backend.stats().dropped, backend.stats().items) == (1, 1)
+
+
+async def test_a_batch_that_is_not_answered_is_let_go(tmp_path: Path) -> None:
+    """Not only when Python looks for circles."""
+    async with running(tmp_path, lambda _: Fake()) as backend:
+        batch = pixels(2)
+        kept = ref(batch)
+        gc.collect()
+        gc.disable()
+        try:
+            with suppress(TooLate):
+                await backend.infer("one", batch, Urgency(0.0, droppable=True))
+            del batch
+            await backend.infer("one", pixels(1), SOON)
+            assert kept() is None
+        finally:
+            gc.enable()
+    assert backend.stats().dropped == 1
 
 
 async def test_background_work_runs_when_nothing_else_waits(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from weakref import ref
 
 import numpy as np
+import pytest
 
 from operators.base import Call, NodeAnswer, Operator
 from operators.frames.frame import Frame, Region
@@ -68,6 +71,8 @@ class Bench:
         self.clock = FakeClock()
         self.lanes = Lanes(self.clock)
         self.loads: list[int] = []
+        self.kept: list[ref[object]] = []
+        """What loads frames, and their pictures."""
 
     def query(
         self,
@@ -89,8 +94,11 @@ class Bench:
 
         def load() -> Frame:
             self.loads.append(seq)
-            return Frame(header, np.zeros((8, 16, 3), np.uint8))
+            picture = np.zeros((8, 16, 3), np.uint8)
+            self.kept.append(ref(picture))
+            return Frame(header, picture)
 
+        self.kept.append(ref(load))
         return [asyncio.ensure_future(query.submit(header, load)) for query in queries]
 
 
@@ -216,3 +224,42 @@ async def test_a_frame_that_comes_twice_is_answered_twice() -> None:
     found = await asyncio.gather(*bench.submit(0, query), *bench.submit(0, query))
     assert [each.outcome for each in found] == ["analysed", "analysed"]
     assert detect.seen == [0, 0]
+
+
+class Failing(Node):
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | NodeAnswer:
+        await super().process(frame, regions, call)
+        raise OSError(f"broken at {frame.seq}")
+
+
+class Late(Node):
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | NodeAnswer:
+        await super().process(frame, regions, call)
+        raise TooLate(f"no time for {frame.seq}")
+
+
+@pytest.mark.parametrize("kind", [Node, Failing, Late])
+@pytest.mark.parametrize("specs", [[(DETECT,)], [(DETECT,), (DETECT, TRACK)]])
+async def test_a_frame_is_let_go_once_it_is_done(specs: list[tuple[Mapping[str, str]]], kind: type[Node]) -> None:
+    """Not only when Python looks for circles, which may be hundreds of frames later."""
+    bench, gate = Bench(), asyncio.Event()
+    shared = {"detect": kind("detect", gate), "track": Node("track")}
+    queries = [bench.query(shared, *each, policy="drop_late") for each in specs]
+    gc.collect()
+    gc.disable()
+    try:
+        running = bench.submit(0, *queries)
+        await turns()
+        waiting = bench.submit(1, *queries)
+        await turns()
+        bench.clock.advance(1.1)
+        late = await asyncio.gather(*waiting)
+        gate.set()
+        found = [*await asyncio.gather(*running), *await asyncio.gather(*bench.submit(2, *queries))]
+        left = [each() is not None for each in bench.kept]
+    finally:
+        gc.enable()
+    assert {each.outcome for each in late} == {"dropped"}
+    assert {each.outcome for each in found} == {{Node: "analysed", Failing: "failed", Late: "dropped"}[kind]}
+    assert bench.loads == [0, 2]
+    assert left == [False] * 5
