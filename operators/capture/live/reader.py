@@ -34,15 +34,16 @@ _STEADY_S: Final = 10.0
 class _Ending:
     reason: Reason
     message: str
-    delivered_s: float | None = None
-    """Time from its first picture to its last; None if there was no picture."""
+    first_s: float | None = None
+    last_s: float = 0.0
+    """When its first picture came, None if there was none, and its last sign of life."""
     finite: bool = False
     """Whether the source is a recording, which cannot be resumed in the middle and is not reopened at its end."""
 
     @property
     def steady(self) -> bool:
         """Whether the source had worked, so that this is a new failure."""
-        return (self.delivered_s or 0.0) >= _STEADY_S and self.reason != "frozen"
+        return self.first_s is not None and self.last_s - self.first_s >= _STEADY_S and self.reason != "frozen"
 
 
 class LiveReader:
@@ -52,7 +53,7 @@ class LiveReader:
         self._run = run
         self._spec = run.spec
         self._rng = rng
-        self._stalls = StallWatch(run.spec.stall_timeout_s)
+        self._stalls = StallWatch(run.spec.stall_timeout_s, run.spec.give_up_after_s)
         self._channel: Channel | None = None
         self._lock = threading.Lock()
 
@@ -64,9 +65,9 @@ class LiveReader:
             ending = self._connection(self._patience_s(last_frame_s))
             if self._run.done:
                 break
-            if ending.delivered_s is not None:
-                last_frame_s = time.monotonic()
-            if ending.finite and ending.delivered_s is not None:
+            if ending.first_s is not None:
+                last_frame_s = ending.last_s
+            if ending.finite and ending.first_s is not None:
                 return _finished(ending)
             attempt = 0 if ending.steady else attempt
             self._wait_before(attempt, ending, last_frame_s)
@@ -178,11 +179,11 @@ class _Connection:
 
     def _alive(self) -> float:
         """Note a sign of life; returns how long to wait for the next."""
-        self._stalls.alive(time.monotonic())
+        self._last_s = time.monotonic()
+        self._stalls.alive(self._last_s)
         return self._stalls.timeout_s
 
     def _accept(self, header: wire.PictureFollows, pixels: Pixels) -> None:
-        self._last_s = time.monotonic()
         if self._first_s is None:
             self._first_s = self._last_s
         self._run.accept(Picture(pixels, header.media_time_s, header.captured_s, header.decode_ms))
@@ -203,8 +204,7 @@ class _Connection:
         return self._ending("stalled", message)
 
     def _ending(self, reason: Reason, message: str) -> _Ending:
-        delivered_s = None if self._first_s is None else self._last_s - self._first_s
-        return _Ending(reason, message, delivered_s, self._finite)
+        return _Ending(reason, message, self._first_s, self._last_s, self._finite)
 
 
 def _finished(ending: _Ending) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 SLACK: Final = 3.0
@@ -18,10 +19,10 @@ class StallWatch:
     One that falls silent soon after it was connected may be that slow: the next time it is given twice as long.
     """
 
-    def __init__(self, least_s: float) -> None:
-        """``least_s``: the time that every source has."""
-        self._least_s, self._most_s = least_s, max(least_s, LONGEST_S)
-        self._given_s = least_s
+    def __init__(self, least_s: float, most_s: float | None = None) -> None:
+        """``least_s``: the time that every source has, unless it is given up after ``most_s``."""
+        self._most_s = min(max(least_s, LONGEST_S), inf if most_s is None else most_s)
+        self._given_s = self._least_s = min(least_s, self._most_s)
         """The time that it has until it has sent for as long."""
         self._first_s: float | None = None
         self._last_s = self._pause_s = 0.0

@@ -7,7 +7,6 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -42,15 +41,6 @@ class DeviceFailed(SourceError):
     """A device stopped decoding in mid-stream. It has been given up, so the source can be opened anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
-    """PyAV's options for opening a source."""
-
-    location: str
-    format: str | None = None
-    options: dict[str, str] = field(default_factory=dict)
-
-
 class VideoReader:
     """An open video. Iterate ``pictures()`` once, then ask ``summary()``. ``SourceError`` if it cannot be opened."""
 
@@ -73,15 +63,10 @@ class VideoReader:
         self._from_s, self._gone = from_s, False
         self._sampling = sampling
         self._read_timeout_s = read_timeout_s
-        opening = _how_to_open(uri)
-        # max_pixels binds the decoders themselves: probing decodes frames before we see their size
-        options = {"max_pixels": str(MAX_PIXELS), **opening.options}
         with explained(uri, connect_timeout_s):
             opens = partial(
                 av.open,
-                opening.location,
-                format=opening.format,
-                options=options,
+                **_how_to_open(uri),
                 timeout=(connect_timeout_s, read_timeout_s),
                 metadata_errors="replace",
             )
@@ -218,11 +203,13 @@ class VideoReader:
 
     def _leave_out(self, packet: Any) -> bool:
         """Let the decoder skip the packet's frame if it will not be sampled and no other frame refers to it."""
+        self._left_out += packet.is_discard  # an edit list cuts its frame off
         if self._sampling.mode != "fps":
             return False
         context = self._stream.codec_context
         # a decoder that reorders frames would hold the others back until more have come
-        spare = not (self._uri.live and context.has_b_frames) and self._times.is_spare(packet)
+        shown = not (packet.is_discard or (self._uri.live and context.has_b_frames))
+        spare = shown and self._times.is_spare(packet)
         context.skip_frame = "NONREF" if spare else "DEFAULT"
         if spare:
             self._left_out += 1
@@ -233,7 +220,7 @@ class VideoReader:
         started = time.perf_counter()
         self._times.fed(packet)
         try:
-            frames: list[Any] = packet.decode()
+            frames: list[Any] = packet.decode() + self._held_back(packet)
         except av.error.DecoderNotFoundError:
             raise SourceError(f"{self._uri}: no decoder for its codec", "codec_unsupported") from None
         except av.error.FFmpegError as error:
@@ -258,6 +245,16 @@ class VideoReader:
             self._undecodable = 0
         return frames
 
+    def _held_back(self, packet: Any) -> list[Any]:
+        """Where key frames alone are decoded, those that the decoder holds back: it waits for frames that it skips,
+        mixes up the order of the others, and loses some."""
+        context = self._stream.codec_context
+        if self._sampling.mode != "keyframes" or not (packet.is_keyframe and context.has_b_frames):
+            return []
+        frames: list[Any] = context.decode(None)
+        context.flush_buffers()
+        return frames
+
     def _picture(self, frame: Any, media_time_s: float) -> Picture:
         started = time.perf_counter()
         with explained(self._uri):
@@ -271,17 +268,21 @@ class VideoReader:
         return self._read_s + self.interval_s < self.duration_s - max(1.0, 0.02 * self.duration_s)
 
 
-def _how_to_open(uri: SourceUri) -> _Opening:
+def _how_to_open(uri: SourceUri) -> dict[str, Any]:
+    """PyAV's arguments for opening a source."""
+    # max_pixels binds the decoders themselves: probing decodes frames before we see their size
+    options = {"max_pixels": str(MAX_PIXELS)}
     if uri.kind == "path":
         _check_file(uri)
         # absolute, so that FFmpeg does not read a protocol into a name with a colon
-        return _Opening(os.path.abspath(uri.path))
+        return {"file": os.path.abspath(uri.path), "options": options}
     if uri.kind == "v4l2":
-        return _Opening(uri.device, format="v4l2")
-    # TCP where the camera has it: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of the
-    # frame rate: frames that come while it lasts would all arrive late.
-    options = {"rtsp_flags": "prefer_tcp", "fpsprobesize": "0"} if uri.kind == "rtsp" else {}
-    return _Opening(uri.reveal(), options=options)
+        return {"file": uri.device, "format": "v4l2", "options": options}
+    if uri.kind == "rtsp":
+        # TCP where the camera has it: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of
+        # the frame rate: frames that come while it lasts would all arrive late.
+        options |= {"rtsp_flags": "prefer_tcp", "fpsprobesize": "0"}
+    return {"file": uri.reveal(), "options": options}
 
 
 def _check_file(uri: SourceUri) -> None:

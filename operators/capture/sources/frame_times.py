@@ -83,7 +83,7 @@ class FrameTimes:
         self._key_packets_s: deque[float] = deque(maxlen=64)
         self._first_s: float | None = None
         self.stamped_s = 0.0
-        """Time from the first stamp to the latest, on the source's own clock."""
+        """Time from 0 to the latest stamp on the source's own clock, or from the first one if that is earlier."""
 
     def fed(self, packet: Any) -> None:
         """Take a packet that is about to be decoded."""
@@ -107,7 +107,7 @@ class FrameTimes:
         pts_s, dts_s = self._seconds(frame.pts), self._seconds(frame.dts)
         if pts_s is not None and usable(pts_s):
             pts_s = self._order.shown(pts_s, key=frame.key_frame)
-            self._first_s = pts_s if self._first_s is None else self._first_s
+            self._first_s = min(pts_s, 0.0) if self._first_s is None else self._first_s
             self.stamped_s = pts_s - self._first_s
         counted_s = self._key_packets_s.popleft() if self._key_packets_s else None
         placed_s = self._clock.place(

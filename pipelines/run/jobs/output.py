@@ -7,7 +7,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -98,14 +98,13 @@ def only_writer(file: Path, place: Path) -> Iterator[None]:
 
     Raises PlaceClosed, which names ``place``.
     """
-    try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise PlaceClosed(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with ExitStack() as open_file:
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            open_file.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlaceClosed(f"{place}: another process writes there: wait for it, or choose another --out") from None
+        except OSError as error:  # some file systems have no locks
+            raise PlaceClosed(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
         yield
-    except BlockingIOError:
-        raise PlaceClosed(f"{place}: another process writes there: wait for it, or choose another --out") from None
-    finally:
-        os.close(descriptor)

@@ -25,13 +25,14 @@ def write(
     container: str | None = None,
     change: Callable[[Any], None] = lambda packet: None,
     fps: int = FPS,
+    gop: str = "keyint=20",
 ) -> Path:
     """A video of frames shown at these times, the container's clock beginning at ``start_s``.
 
-    ``change`` may spoil each packet before it is written. B-frames are arranged in a pyramid, so that packets are
-    stored far from their turn.
+    ``change`` may spoil each packet before it is written; ``gop``: options of x264. B-frames are arranged in a
+    pyramid, so that packets are stored far from their turn.
     """
-    options = {"x264-params": f"bframes={b_frames}:b-adapt=0:b-pyramid=normal:keyint=20"} if codec == "libx264" else {}
+    options = {"x264-params": f"bframes={b_frames}:b-adapt=0:b-pyramid=normal:{gop}"} if codec == "libx264" else {}
     with av.open(str(path), "w", format=container) as target:
         stream = target.add_stream(codec, rate=fps, width=96, height=64, options=options)
         stream.pix_fmt = {"mjpeg": "yuvj420p", "gif": "rgb8"}.get(codec, "yuv420p")  # type: ignore[attr-defined]

@@ -100,15 +100,18 @@ def test_the_clock_of_mpeg_wraps(tmp_path: Path, b_frames: int) -> None:
 
 
 @pytest.mark.parametrize("start_s", [30.0, 0.5])
-def test_a_film_that_starts_late(tmp_path: Path, start_s: float) -> None:
-    check(write(tmp_path / "a.mp4", STEADY, b_frames=3, start_s=start_s), STEADY)
+@pytest.mark.parametrize("name", ["a.mp4", "a.mkv"])
+def test_a_film_that_starts_late(tmp_path: Path, start_s: float, name: str) -> None:
+    check(write(tmp_path / name, STEADY, b_frames=3, start_s=start_s), STEADY)
 
 
-def test_what_an_edit_list_cuts_off_is_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling("fps", 5)])
+def test_what_an_edit_list_cuts_off_is_neither_there_nor_missed(tmp_path: Path, sampling: Sampling) -> None:
     clip = write(tmp_path / "a.mp4", STEADY, b_frames=3, start_s=-1.0)
-    with closing(VideoReader(SourceUri(str(clip)), Sampling())) as reader:
+    with closing(VideoReader(SourceUri(str(clip)), sampling)) as reader:
         found = [picture.media_time_s for picture in reader.pictures()]
-    assert found == pytest.approx(STEADY[: FRAMES - FPS], abs=0.5 / FPS)
+        assert reader.summary() is None
+    assert found == pytest.approx(STEADY[: FRAMES - FPS][:: round(FPS / (sampling.fps or FPS))], abs=0.5 / FPS)
 
 
 @pytest.mark.parametrize(("name", "codec"), [("a.gif", "gif"), ("a.avi", "mjpeg"), ("a.avi", "mpeg4")])
@@ -126,3 +129,10 @@ def test_pictures_without_any_time_have_a_usual_rate(tmp_path: Path) -> None:
 def test_key_frames(tmp_path: Path, name: str, b_frames: int) -> None:
     clip = write(tmp_path / name, STEADY, b_frames=b_frames)
     assert times(clip, Sampling("keyframes")) == pytest.approx([0, 2, 4, 6])
+
+
+def test_key_frames_to_which_earlier_frames_refer_come_in_order_and_whole(tmp_path: Path) -> None:
+    clip = write(tmp_path / "a.ts", STEADY, b_frames=3, gop="open-gop=1:keyint=20:min-keyint=20")
+    with av.open(str(clip)) as container:
+        stamps = [float(packet.pts * packet.time_base) for packet in container.demux(video=0) if packet.is_keyframe]
+    assert times(clip, Sampling("keyframes")) == pytest.approx([stamp - stamps[0] for stamp in stamps])

@@ -118,10 +118,11 @@ def test_an_object_is_confirmed_when_it_was_seen_so_long_at_any_rate():
         assert unconfirmed == math.ceil(0.3 * fps - 1e-9)
 
 
-def test_specks_that_come_and_go_are_never_confirmed():
-    tracker = KalmanTracker(TrackSettings())
-    found = walk(tracker, [0.3, None, None, None, 0.3, None, None, None] * 20, fps=25)
-    assert numbers_of(found) == set()
+@pytest.mark.parametrize("fps", [5, 10, 25])
+@pytest.mark.parametrize(("missed", "confirmed"), [(1, {0}), (2, set()), (3, set())])
+def test_an_object_seen_in_every_second_frame_is_confirmed_and_specks_that_come_and_go_are_not(fps, missed, confirmed):
+    found = walk(KalmanTracker(TrackSettings()), [0.3, *[None] * missed] * 20, fps=fps)
+    assert numbers_of(found) == confirmed
 
 
 def test_an_object_that_was_not_seen_for_too_long_is_another_one():

@@ -263,8 +263,8 @@ def test_damage_inside_costs_only_the_frames_it_hits(tmp_path: Path) -> None:
 def test_real_clips(data_dir: Path) -> None:
     pictures, summary = read(data_dir / "videos" / "car-detection.mp4", Sampling("fps", 1), max_width=320)
     assert (len(pictures), pictures[0].image.shape, summary) == (31, (180, 320, 3), None)
-    pictures, summary = read(data_dir / "videos" / "person-bicycle-car-detection.mp4", Sampling("fps", 1))
-    assert summary == "459 of the 467 frames its header promises could be decoded"
+    pictures, summary = read(data_dir / "videos" / "person-bicycle-car-detection.mp4")  # without 8 that are cut off
+    assert (len(pictures), summary) == (459, None)
 
 
 REFUSED = """
