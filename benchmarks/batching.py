@@ -26,9 +26,10 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
+from benchmarks.batching_parts.policy import Policy
 from benchmarks.batching_parts.simulation import Ask, Run, simulate
 from datasets.request_times import poisson, uniform
-from serving.scheduling.batching import BatchDecision, Latency, Policy, R
+from serving.scheduling.batching import BatchDecision, Latency, R
 from serving.scheduling.estimates import Arrivals
 from serving.scheduling.look_ahead import LookAheadPolicy
 

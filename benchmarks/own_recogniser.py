@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.recogniser_parts.decoded_crops import DecodedCrops
 from datasets import camera_crops
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
 from serving.common.tensors import softmax, words
@@ -35,7 +34,7 @@ from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
 from specialization.kit import recogniser
-from specialization.kit.crops import CropOrigin
+from specialization.kit.crops import CropOrigin, Crops
 from specialization.kit.recogniser import RecogniserRequest, make
 from specialization.kit.report import HeldOut
 
@@ -76,7 +75,7 @@ def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
     return {f"{row['base']}, {row['way']}, {row['crops']} crops": row["balanced"] for row in rows}
 
 
-def some(crops: Sequence[camera_crops.Crop], size: int) -> DecodedCrops:
+def some(crops: Sequence[camera_crops.Crop], size: int) -> Crops:
     """At most ``size`` crops of each class, of each camera as many as of the others, as far as it has them."""
     chosen: list[camera_crops.Crop] = []
     for name in CLASSES:
@@ -88,10 +87,10 @@ def some(crops: Sequence[camera_crops.Crop], size: int) -> DecodedCrops:
         ranked.sort(key=lambda each: each[:2])
         chosen += sorted((crop for _, _, crop in ranked[:size]), key=lambda crop: crop.name)
     labels = [CLASSES.index(crop.label) for crop in chosen]
-    return DecodedCrops(CLASSES, labels, [CropOrigin.of(crop.name) for crop in chosen], [crop.image for crop in chosen])
+    return Crops(CLASSES, labels, [CropOrigin.of(crop.name) for crop in chosen], [crop.image for crop in chosen])
 
 
-def measured(base: Entry, crops: DecodedCrops) -> list[dict[str, Any]]:
+def measured(base: Entry, crops: Crops) -> list[dict[str, Any]]:
     """A base as it ships, and what is made of it."""
     rows = [_row(base, "as it ships", crops, as_it_ships(base, crops), 0.0)]
     for way, tune in (("frozen", False), ("last block", True)):
@@ -105,10 +104,10 @@ def measured(base: Entry, crops: DecodedCrops) -> list[dict[str, Any]]:
     return rows
 
 
-def as_it_ships(base: Entry, crops: DecodedCrops) -> HeldOut:
+def as_it_ships(base: Entry, crops: Crops) -> HeldOut:
     """The base's answers in the words of the crops; a word that none of them fits is wrong, or not named."""
     network = open_model(base, threads=1)
-    scores = run_in_steps(network.run, batch(base.card.input, crops.images)[0], STEP)[0]
+    scores = run_in_steps(network.run, batch(base.card.input, list(crops.images))[0], STEP)[0]
     network.close()
     shares = softmax(scores / base.card.temperature)
     place = np.array([CLASSES.index(WORDS[word]) if word in WORDS else -1 for word in base.card.classes])
@@ -117,7 +116,7 @@ def as_it_ships(base: Entry, crops: DecodedCrops) -> HeldOut:
     return HeldOut(CLASSES, np.array(crops.labels), place[shares.argmax(axis=1)], answers, "camera")
 
 
-def _row(base: Entry, way: str, crops: DecodedCrops, held: HeldOut, seconds: float) -> dict[str, Any]:
+def _row(base: Entry, way: str, crops: Crops, held: HeldOut, seconds: float) -> dict[str, Any]:
     return {
         "base": base.card.name,
         "way": way,

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from serving.scheduling.health import State
 from serving.selection import Requirements, VariantRecord, VariantTable, select
 
 VARIANTS = 175
@@ -46,7 +45,7 @@ def catalogue(case: str) -> list[VariantRecord]:
     rng = np.random.default_rng(0)
     drawn = [_draw_record(f"model-{number}@engine-fp32", rng) for number in range(VARIANTS)]
     if case == "active":
-        return [replace(each, state=State.ACTIVE) if number % 2 else each for number, each in enumerate(drawn)]
+        return [replace(each, state="active") if number % 2 else each for number, each in enumerate(drawn)]
     return drawn if case == "inactive" else [replace(each, accuracy=each.accuracy / 2) for each in drawn]
 
 
@@ -54,7 +53,7 @@ def _draw_record(name: str, rng: np.random.Generator) -> VariantRecord:
     latency_s = float(np.exp(rng.uniform(np.log(0.001), np.log(0.3))))
     # What takes longer is more accurate, by and large.
     accuracy = float(np.clip(0.95 + 0.04 * np.log10(latency_s) + rng.normal(0, 0.03), 0, 1))
-    return VariantRecord(name, latency_s, rng.uniform(0.05, 2), accuracy, latency_s / 2, State.INACTIVE, rng.random())
+    return VariantRecord(name, latency_s, rng.uniform(0.05, 2), accuracy, latency_s / 2, "inactive", rng.random())
 
 
 def requirements(rng: np.random.Generator) -> list[Requirements]:
@@ -72,11 +71,11 @@ def _ways(records: Sequence[VariantRecord]) -> dict[str, Decide]:
 def brute_force(records: Sequence[VariantRecord], asked: Requirements) -> VariantRecord:
     """The same choice by looking at every record."""
     meet = [each for each in records if shortfall(asked, each) == 0]
-    if active := [each for each in meet if each.state is State.ACTIVE]:
+    if active := [each for each in meet if each.state == "active"]:
         return min(active, key=lambda each: each.load)
-    if inactive := [each for each in meet if each.state is State.INACTIVE]:
+    if inactive := [each for each in meet if each.state == "inactive"]:
         return min(inactive, key=lambda each: each.load_s + each.latency_s)
-    free = [each for each in records if each.state in (State.ACTIVE, State.INACTIVE)] or records
+    free = [each for each in records if each.state in ("active", "inactive")] or records
     return min(free, key=lambda each: shortfall(asked, each))
 
 

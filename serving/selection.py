@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class VariantRecord:
     accuracy: float
     cost: float
     """Cost of one item."""
-    state: State = State.INACTIVE
+    state: State = "inactive"
     load: float = 0.0
     """Share of its peak throughput that it serves."""
 
@@ -68,7 +69,7 @@ class VariantTable:
         self.rows = np.array([[each.latency_s, -each.accuracy, each.cost] for each in records]).T.copy()
         self.soonest_s = np.array([each.load_s + each.latency_s for each in records])
         self.state = [each.state for each in records]
-        self.within = {state: np.array([each.state is state for each in records]) for state in State}
+        self.within = {state: np.array([each.state == state for each in records]) for state in get_args(State)}
         self.load = np.array([each.load for each in records])
 
 
@@ -76,8 +77,8 @@ def select(requirements: Requirements, variants: VariantTable) -> VariantChoice:
     """The variant for these requirements; the first in the table where several are equally good."""
     meets = np.asarray((variants.rows <= requirements.at_most()).all(axis=0))
     for state, order, reason in (
-        (State.ACTIVE, variants.load, "the least loaded of the active variants that meet the requirements"),
-        (State.INACTIVE, variants.soonest_s, "no active variant meets the requirements; this one is ready soonest"),
+        ("active", variants.load, "the least loaded of the active variants that meet the requirements"),
+        ("inactive", variants.soonest_s, "no active variant meets the requirements; this one is ready soonest"),
     ):
         rows = np.flatnonzero(meets & variants.within[state])
         if len(rows):
@@ -103,16 +104,16 @@ class VariantChoice:
 
 def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[np.bool_]) -> VariantChoice:
     """Choose the least shortfall among the variants that may have work, or among all where none may."""
-    free = np.flatnonzero(variants.within[State.ACTIVE] | variants.within[State.INACTIVE])
+    free = np.flatnonzero(variants.within["active"] | variants.within["inactive"])
     among = free if len(free) else np.arange(len(variants.ids))
     chosen = int(among[shortfall(requirements, variants)[among].argmin()])
-    name, state = variants.ids[chosen], variants.state[chosen].value
+    name, state = variants.ids[chosen], variants.state[chosen]
     if meets[chosen]:
         reason = f"all are overloaded or interfered; this one meets the requirements and is {state}"
         return VariantChoice(name, True, reason)
     why = "no variant meets all requirements"
     if len(busy := np.flatnonzero(meets)):
-        why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]].value}"
+        why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]]}"
     lacks = "; ".join(_lacks(requirements, variants, among, chosen))
     return VariantChoice(name, False, f"{why}; of the closest the {lacks}")
 

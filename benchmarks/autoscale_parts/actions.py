@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks.autoscale_parts.decision import Migration, ScalingAction, What
 from benchmarks.autoscale_parts.programme import ROUNDING
 from benchmarks.autoscale_parts.state import Instance, Key, RunningMachine, ScalableVariant, ServingState
-from serving.scheduling.health import TROUBLED, State
+from serving.scheduling.health import TROUBLED
 
 
 class Floor:
@@ -93,7 +93,7 @@ def mitigations(floor: Floor) -> Iterator[Migration]:
     troubled = {instance.machine for instance, _ in floor.there if instance.state in TROUBLED}
     calm = [each for each in floor.machine if each not in troubled]
     for machine in sorted(floor.machine):
-        disturbed = [pair for pair in floor.there if pair[0].machine == machine and pair[0].state is State.INTERFERED]
+        disturbed = [pair for pair in floor.there if pair[0].machine == machine and pair[0].state == "interfered"]
         beside = sum(instance.machine == machine for instance, _ in floor.there) - 1
         if not disturbed or not beside:  # alone, nothing of ours disturbs it
             continue

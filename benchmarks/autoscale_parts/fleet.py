@@ -36,7 +36,7 @@ class Copy:
     ready_s: float
     gone_s: float = inf
     free_s: list[float] = field(default_factory=list)
-    state: State = State.ACTIVE
+    state: State = "active"
     served: deque[float] = field(default_factory=deque)
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class Instance:
     application: str
     variant: str
     machine: str
-    state: State = State.ACTIVE
+    state: State = "active"
     items_per_s: float = 0.0
     """Served at present."""
 

@@ -8,7 +8,6 @@ from benchmarks.autoscale_parts.actions import machines_of
 from benchmarks.autoscale_parts.decision import WantedMachines
 from benchmarks.autoscale_parts.state import MachineKind, RunningMachine, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
-from serving.scheduling.health import State
 
 
 def wanted_machines(
@@ -36,7 +35,7 @@ def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: Whol
     """Why one more machine of a kind is wanted; empty where none is."""
     if machines and all(each.busy > terms.busy for each in machines):
         return f"all are busy beyond {terms.busy:.0%}"
-    interfered = {instance.machine for instance, _ in seen.running if instance.state is State.INTERFERED}
+    interfered = {instance.machine for instance, _ in seen.running if instance.state == "interfered"}
     if machines and interfered.issuperset(each.id for each in machines):
         return "variants take longer than their profiles say on all of them"
     return ""
@@ -44,7 +43,7 @@ def _crowded(seen: ServingState, machines: Sequence[RunningMachine], terms: Whol
 
 def _most_overloaded(seen: ServingState, terms: WholeTerms) -> str | None:
     """Where most of all machines have overloaded variants: the kind that has them on the most machines."""
-    overloaded = {instance.machine for instance, _ in seen.running if instance.state is State.OVERLOADED}
+    overloaded = {instance.machine for instance, _ in seen.running if instance.state == "overloaded"}
     if len(overloaded) <= terms.overloaded * len(seen.known):
         return None
     there = machines_of(seen)

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from serving.scheduling.batching import Latency, Policy
+from benchmarks.batching_parts.policy import Policy
+from serving.scheduling.batching import Latency
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Container, Sequence
 
 from benchmarks.eviction_parts.ranked import Ranked
-from serving.loading.eviction import Scored, doubled
-from serving.loading.request_shares import FIRST_ROWS, Floats, Rows
+from serving.loading.eviction import eviction_set
 
 
 class Future:
@@ -49,22 +46,28 @@ class BeladyMIN(Ranked):
         return -self._future.next_use(model)
 
 
-class CremeBruleeOracle(Scored):
+class CremeBruleeOracle:
     """utility(m) = penalty(m) / (|m| · B(m)), eq. 1, B(m) the number of requests until the next one for the model."""
 
     def __init__(self, requests: Sequence[str]) -> None:
-        super().__init__()
         self._future = Future(requests)
-        self._next_use = np.zeros(FIRST_ROWS)
+        self._size_bytes: dict[str, int] = {}
+        self._density: dict[str, float] = {}
+        """By resident model: the load time over the size."""
 
-    def _note(self, row: int, now: float) -> None:
-        model = self._names[row]
+    def requested(self, model: str, now: float) -> None:
         self._future.advance(model)
-        self._next_use[row] = self._future.next_use(model)
 
-    def _grow(self) -> None:
-        super()._grow()
-        self._next_use = doubled(self._next_use)
+    def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
+        self._size_bytes[model], self._density[model] = size_bytes, load_s / max(size_bytes, 1)
 
-    def _utilities(self, rows: Rows) -> Floats:
-        return self._density[rows] / (self._next_use[rows] - self._future.place)
+    def evict(self, candidates: Container[str], needed_bytes: int) -> list[str]:
+        """The candidates of the lowest utility, as in §V-B."""
+        ascending = sorted((model for model in self._density if model in candidates), key=self._utility)
+        evicted = eviction_set(ascending, self._size_bytes, needed_bytes)
+        for model in evicted:
+            del self._density[model]
+        return evicted
+
+    def _utility(self, model: str) -> float:
+        return self._density[model] / (self._future.next_use(model) - self._future.place)

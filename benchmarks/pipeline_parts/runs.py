@@ -22,13 +22,13 @@ from rich.console import Console
 
 from benchmarks.pipeline_parts.account import Account
 from benchmarks.pipeline_parts.cost import Marks, beyond_ms, middle
+from benchmarks.pipeline_parts.plain_executor import build_executor
 from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
 from operators.observer import Observers
 from operators.publish.jsonl import JsonLines
 from operators.publish.track_events import Lifecycles, TrackMessage
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.environment import Environment
-from pipelines.assembly.parts import build_executor
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.duties import Duties
 from pipelines.process.tuning import tuned

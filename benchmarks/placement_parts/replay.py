@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from heapq import merge
 
 from benchmarks.batching_parts.baselines import SlidingWindow
+from benchmarks.batching_parts.policy import Policy
 from benchmarks.batching_parts.simulation import Ask
 from serving.placement.demands import BatchProfile, Profiles
 from serving.placement.plan import FleetPlan
-from serving.scheduling.batching import TOLERANCE_S, Policy
+from serving.scheduling.batching import TOLERANCE_S
 from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
 from serving.scheduling.estimates import Arrivals, LatencyTable
 from serving.scheduling.look_ahead import LookAheadPolicy

@@ -1,5 +1,4 @@
 """Objects of real clips, labelled by eye, and what recognisers make of them.
 
-Read in this order: ``looks``, ``sheets``, ``calibration``, ``views``, ``cameras``, ``lite2``, ``frozen``, ``dear``,
-``decoded_crops``.
+Read in this order: ``looks``, ``sheets``, ``calibration``, ``views``, ``cameras``, ``lite2``, ``frozen``, ``dear``.
 """

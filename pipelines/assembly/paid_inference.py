@@ -33,17 +33,13 @@ class CallWorks:
         self._bytes: dict[str, float] = {}
         """Bytes of one picture over the wire and back, by model."""
 
-    def here(self, model: str, pictures: int) -> CallWork:
-        """The expected work of a call to a network of this machine; its energy is None where nothing tells it."""
-        return self._work(model, pictures)
-
     def elsewhere(self, model: str, pictures: int) -> CallWork:
         """The expected work of a call to a network of another one."""
         sent = self._bytes.get(model)
         if sent is None:
             shown = self._engine.card(model).input
             sent = float(shown.width * shown.height * 3 * np.dtype(shown.dtype).itemsize)
-        return self._work(model, pictures)._replace(calls=1.0, sent_bytes=pictures * sent)
+        return self.here(model, pictures)._replace(calls=1.0, sent_bytes=pictures * sent)
 
     def of_call(self, model: str, pictures: int, use: WireUse) -> CallWork:
         """The work of a call that has ended; ``pictures``: 0 where it failed."""
@@ -51,13 +47,14 @@ class CallWorks:
             newest = use.bytes / pictures
             before = self._bytes.get(model, newest)
             self._bytes[model] = before + NEWEST * (newest - before)
-        return self._work(model, pictures)._replace(calls=float(use.calls), sent_bytes=float(use.bytes))
+        return self.here(model, pictures)._replace(calls=float(use.calls), sent_bytes=float(use.bytes))
 
     def of_seconds(self, processor_s: float) -> CallWork:
         """The work of other things that this machine does."""
         return CallWork(processor_s=processor_s, joules=self._measured(processor_s))
 
-    def _work(self, model: str, pictures: int) -> CallWork:
+    def here(self, model: str, pictures: int) -> CallWork:
+        """The expected work of a call to a network of this machine; its energy is None where nothing tells it."""
         processor_s = (self._costs.network_s(model) or 0.0) * pictures
         joules = self._measured(processor_s)
         if joules is None and self._uses_cards:

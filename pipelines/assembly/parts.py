@@ -143,7 +143,7 @@ async def executing(
     async with planner(wanted.dag, house.measures, setting.clock, states) as plans:
         chooses = WithStandIns(plans, house.stand_ins.of) if house.stand_ins.by_node else plans
         planned = setting.planned_by(house.within(chooses))
-        executor = _executor(wanted, house.environment, operators, setting, planned, _curves(house.engine))
+        executor = executor_of(wanted, house.environment, operators, setting, planned, _curves(house.engine))
         yield Parts(executor, house.shortcuts, house.engine.hung)
 
 
@@ -191,18 +191,7 @@ async def _audits(
     yield Audits(shortcuts, rule, budget=budget) if audited else None
 
 
-async def build_executor(
-    wanted: CompiledQuery, environment: Environment, final_steps: Sequence[FinalStep] = ()
-) -> Executor:
-    """An executor that is ready for frames; ``environment``: the query's, whose engine must have been started.
-
-    It is planned for every frame that the first listed models run.
-    """
-    operators = await nodes(wanted.dag, environment)
-    return _executor(wanted, environment, operators, Setting(final_steps), Planner())
-
-
-def _executor(
+def executor_of(
     wanted: CompiledQuery,
     environment: Environment,
     operators: Mapping[str, Operator],
@@ -210,6 +199,7 @@ def _executor(
     planned: Planner,
     curves: Curves = unknown,
 ) -> Executor:
+    """An executor that is ready for frames; ``environment``: the query's, whose engine has been started."""
     query, audits = wanted.query, environment.audits
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     listeners = [] if audits is None else [audits.shortcuts.published]

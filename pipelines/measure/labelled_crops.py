@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from operators.capture.sources.convert import Converter
 from operators.capture.sources.images import LARGEST_BYTES, decode_image, is_image, natural_order
 from operators.wire.result import UNKNOWN
 from serving.common.tensors import Image
 from serving.errors import BadInput
-from specialization.kit.crops import CropOrigin
+from specialization.kit.crops import CropOrigin, Crops
 
 MOST_CROPS, MOST_CLASSES = 20_000, 200
 LEAST_CROPS = 12
@@ -24,63 +23,54 @@ LONGEST_CLASS = 64
 LAYOUT = "put the crops of each class into a folder of its own: {folder}/car/*.jpg, {folder}/bus/*.jpg"
 
 
-@dataclass(slots=True)
-class LabelledCrops:
-    """See ``specialization.kit.crops.Crops``."""
+def labelled_crops(folder: Path) -> Crops:
+    """Read a folder; raises BadInput, one line, where no recogniser can be made of it."""
+    notes = list[str]()
+    seen: dict[bytes, str] = {}
+    digest = hashlib.sha256()
+    kept: dict[str, list[Path]] = {}
+    for name, paths in _files(folder).items():
+        kept[name] = [path for path in paths if _takes(path, name, seen, notes)]
+        digest.update(f"{name} {len(kept[name])}\n".encode())
+    _check(folder, kept)
+    files = [path for paths in kept.values() for path in paths]
+    return Crops(
+        classes=list(kept),
+        labels=[number for number, paths in enumerate(kept.values()) for _ in paths],
+        places=[CropOrigin.of(path.name) for path in files],
+        images=_Pictures(files),
+        words=f"crops of {folder.resolve().name}",
+        sha256=hashlib.sha256(digest.digest() + b"".join(sorted(seen))).hexdigest(),
+        notes=[*notes, *_unbalanced(kept)],
+    )
 
-    words: str
-    sha256: str = ""
-    classes: Sequence[str] = ()
-    labels: list[int] = field(default_factory=list)
-    places: list[CropOrigin] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    """Crops that were left out, one line each."""
-    _paths: list[Path] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, folder: Path) -> Self:
-        """Read a folder; raises BadInput, one line, where no recogniser can be made of it."""
-        found = cls(f"crops of {folder.resolve().name}")
-        files = _files(folder)
-        seen: dict[bytes, str] = {}
-        digest = hashlib.sha256()
-        kept: dict[str, list[Path]] = {}
-        for name, paths in files.items():
-            kept[name] = [path for path in paths if found._takes(path, name, seen)]
-            digest.update(f"{name} {len(kept[name])}\n".encode())
-        _check(folder, kept)
-        found.sha256 = hashlib.sha256(digest.digest() + b"".join(sorted(seen))).hexdigest()
-        found.classes = list(kept)
-        for number, paths in enumerate(kept.values()):
-            found._paths += paths
-            found.labels += [number] * len(paths)
-            found.places += [CropOrigin.of(path.name) for path in paths]
-        found.notes += _unbalanced(kept)
-        return found
+@dataclass(frozen=True, slots=True)
+class _Pictures:
+    paths: Sequence[Path]
 
     def __iter__(self) -> Iterator[Image]:
-        for path in self._paths:
+        for path in self.paths:
             try:
                 yield _decoded(path)
             except (OSError, ValueError) as error:
                 raise BadInput(f"{path}: cannot be read any more ({error}): run the command again") from None
 
-    def _takes(self, path: Path, name: str, seen: dict[bytes, str]) -> bool:
-        """Whether the file is a picture that no other file is; notes why not."""
-        try:
-            _decoded(path)
-            key = hashlib.sha256(path.read_bytes()).digest()
-        except (OSError, ValueError) as error:
-            self._passed_over(path, getattr(error, "strerror", None) or str(error))
-            return False
-        if key in seen:
-            self._passed_over(path, f"the same picture is in {seen[key]}" if seen[key] != name else "it is there twice")
-            return False
-        seen[key] = name
-        return True
 
-    def _passed_over(self, path: Path, why: str) -> None:
-        self.notes.append(f"{path.parent.name}/{path.name} is passed over: {why}")
+def _takes(path: Path, name: str, seen: dict[bytes, str], notes: list[str]) -> bool:
+    """Whether the file is a picture that no other file is; notes why not."""
+    try:
+        _decoded(path)
+        key = hashlib.sha256(path.read_bytes()).digest()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    else:
+        if key not in seen:
+            seen[key] = name
+            return True
+        why = f"the same picture is in {seen[key]}" if seen[key] != name else "it is there twice"
+    notes.append(f"{path.parent.name}/{path.name} is passed over: {why}")
+    return False
 
 
 def _files(folder: Path) -> dict[str, list[Path]]:

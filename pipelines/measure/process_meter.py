@@ -133,7 +133,7 @@ class _Known:
 
     at_s: float
     use: NetworkUse
-    state: State = State.INACTIVE
+    state: State = "inactive"
     since_s: float = -inf
     load: float = 0.0
 
@@ -151,7 +151,7 @@ class ModelStates:
         uses = self._meter.networks()
         for model, curve in seconds.items():
             use = uses.get(model, NetworkUse())
-            known = self._known.setdefault(model, _Known(now_s, use, State.ACTIVE if use.loaded else State.INACTIVE))
+            known = self._known.setdefault(model, _Known(now_s, use, "active" if use.loaded else "inactive"))
             if now_s - known.at_s >= LOOK_S:
                 self._known[model] = _looked(known, use, curve, now_s)
         found = {model: (self._known[model].state, self._known[model].load) for model in seconds}
@@ -163,7 +163,7 @@ def _looked(known: _Known, use: NetworkUse, curve: Mapping[int, float], now_s: f
     rate = of_late.items / (now_s - known.at_s)
     loaded = use.loaded or use.batches > 0  # a backend answers, and nothing more is known of it
     state = next_state(known.state, Observed(loaded, rate, latency_ratio(of_late, curve) or 1.0), most)
-    if state is State.ACTIVE and known.state in TROUBLED and now_s - known.since_s < HELD_S:
+    if state == "active" and known.state in TROUBLED and now_s - known.since_s < HELD_S:
         state = known.state
-    since_s = known.since_s if state is known.state else now_s
+    since_s = known.since_s if state == known.state else now_s
     return _Known(now_s, use, state, since_s, share_of_peak(rate, most))

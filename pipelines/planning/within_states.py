@@ -82,7 +82,7 @@ class WithinStates(PlannerAround):
         needs, known = self._needs[node], self._seconds()
         seconds = {model: known[model] for model in models if known.get(model)}
         standing = self._states(now_s, seconds)
-        troubled = {model: each.state.value for model, each in standing.items() if each.state in TROUBLED}
+        troubled: dict[str, str] = {model: each.state for model, each in standing.items() if each.state in TROUBLED}
         if any(each.placed for each in standing.values()):
             troubled |= {model: NOWHERE for model, each in standing.items() if not each.placed}
         until_s = now_s + AGAIN_S

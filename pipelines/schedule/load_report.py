@@ -27,12 +27,6 @@ SURE = 3.0
 FEW = 5
 PROFILES_S = 300.0
 """Time between two messages with profiles, where nothing new is known."""
-STATES: Mapping[State, LoadState] = {
-    State.INACTIVE: "inactive",
-    State.ACTIVE: "active",
-    State.OVERLOADED: "overloaded",
-    State.INTERFERED: "interfered",
-}
 
 
 @dataclass(frozen=True)
@@ -176,8 +170,8 @@ class LoadReport:
             return "active"
         most = max(batch / took_s for batch, took_s in seconds.items())
         observed = Observed(use.loaded, use.items / passed_s, latency_ratio(use, seconds) or 1.0)
-        self._states[model] = next_state(self._states.get(model, State.INACTIVE), observed, most)
-        return STATES[self._states[model]]
+        self._states[model] = next_state(self._states.get(model, "inactive"), observed, most)
+        return self._states[model]
 
     def _seen(self, now_s: float) -> Seen:
         sessions = {key: (each.asked, each.served, each.late) for key, each in self._sessions.sessions.items()}

@@ -5,14 +5,13 @@ that many clients do not come back in step.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +72,15 @@ async def retrying(
     on: type[Failure] | tuple[type[Failure], ...],
     persistence: Persistence,
     on_failure: OnFailure[Failure],
-    rng: random.Random = _RNG,
 ) -> Made:
     """The result of the first attempt that succeeds; an error in ``on`` leads to another, the last one is raised."""
-    began_s = time.monotonic()
-    for failures in itertools.count(1):
+    again = _Attempts(persistence, on_failure)
+    while True:
         try:
             return await work()
         except on as error:
-            waited_s = time.monotonic() - began_s
-            delay_s = persistence.delay_s(failures, waited_s, rng)
-            if delay_s is None:
-                raise
-            on_failure(error, persistence.within_s - waited_s)
+            delay_s = again.delay_s(error)
         await asyncio.sleep(delay_s)
-    raise AssertionError("counting has no end")
 
 
 def retry(
@@ -96,21 +89,31 @@ def retry(
     persistence: Persistence,
     on_failure: OnFailure[Failure],
     pause: Callable[[float], None] = time.sleep,
-    rng: random.Random = _RNG,
 ) -> Made:
     """``retrying`` for a thread; ``pause`` waits between attempts, and ends them by raising."""
-    began_s = time.monotonic()
-    for failures in itertools.count(1):
+    again = _Attempts(persistence, on_failure)
+    while True:
         try:
             return work()
         except on as error:
-            waited_s = time.monotonic() - began_s
-            delay_s = persistence.delay_s(failures, waited_s, rng)
-            if delay_s is None:
-                raise
-            on_failure(error, persistence.within_s - waited_s)
+            delay_s = again.delay_s(error)
         pause(delay_s)
-    raise AssertionError("counting has no end")
+
+
+class _Attempts(Generic[Failure]):
+    def __init__(self, persistence: Persistence, on_failure: OnFailure[Failure]) -> None:
+        self._persistence, self._on_failure = persistence, on_failure
+        self._began_s, self._failures = time.monotonic(), 0
+
+    def delay_s(self, error: Failure) -> float:
+        """Seconds before the next attempt; raises the error where it is time to give up."""
+        self._failures += 1
+        waited_s = time.monotonic() - self._began_s
+        delay_s = self._persistence.delay_s(self._failures, waited_s, _RNG)
+        if delay_s is None:
+            raise error
+        self._on_failure(error, self._persistence.within_s - waited_s)
+        return delay_s
 
 
 MOST_PATIENCE_S = 3600.0

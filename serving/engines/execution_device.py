@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from serving.common.explain import first_line
 from serving.common.libraries import silent
 from serving.common.precision import Device, Precision
-from serving.engines.gpu_driver import gpu_driver
+from serving.engines.gpu_driver import GpuDriver, gpu_driver
 from serving.errors import BadInput, ModelError
 
 if TYPE_CHECKING:
@@ -88,16 +88,20 @@ def why_no_gpu() -> str | None:
 
 def why_not_on_gpu() -> str | None:
     """The same as ``why_no_gpu``, after a small network was opened there: takes a second where there is a GPU."""
-    import onnx
-    from onnx import TensorProto, helper
-
     if (why := why_no_gpu()) is not None:
         return why
-    one, other = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("one", "other"))
-    graph = helper.make_graph([helper.make_node("Neg", ["one"], ["other"])], "trial", [one], [other])
-    model = onnx.helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
-    session = opened("trial", model.SerializeToString(), runtime().SessionOptions(), providers("fp32"))
+    session = opened("trial", one_node(), runtime().SessionOptions(), providers("fp32"))
     return "ONNX Runtime ran a small network on the processor" if session.get_providers()[0] == CPU else None
+
+
+def one_node() -> bytes:
+    """The smallest network, N × 1 → N × 1."""
+    from onnx import TensorProto, helper
+
+    given, answer = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 1]) for name in ("x", "y"))
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "one", [given], [answer])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return bytes(model.SerializeToString())
 
 
 def runs_on_gpu() -> bool:
@@ -112,14 +116,12 @@ def max_batch() -> int:
 
 def gpu_name() -> str | None:
     """The name of the GPU that runs networks; None where none runs them."""
-    driver = gpu_driver() if runs_on_gpu() else None
-    return None if driver is None else driver.name(CHOICE.index)
+    return None if (driver := _driver()) is None else driver.name(CHOICE.index)
 
 
 def gpu_uuid() -> str | None:
     """By which other libraries know the GPU that runs networks; None where none runs them."""
-    driver = gpu_driver() if runs_on_gpu() else None
-    return None if driver is None else driver.uuid(CHOICE.index)
+    return None if (driver := _driver()) is None else driver.uuid(CHOICE.index)
 
 
 def cost_s(processor_s: Callable[[], float] = time.process_time) -> float:
@@ -132,22 +134,22 @@ def cost_s(processor_s: Callable[[], float] = time.process_time) -> float:
 
 def used_bytes() -> int | None:
     """Memory that is taken of the GPU that runs networks, by whichever process; None where none runs them."""
-    driver = gpu_driver() if runs_on_gpu() else None
-    return None if driver is None else driver.used_bytes(CHOICE.index)
+    return None if (driver := _driver()) is None else driver.used_bytes(CHOICE.index)
 
 
 def free_bytes() -> int | None:
     """Memory that is free on the GPU that runs networks; None where none runs them."""
-    driver = gpu_driver() if runs_on_gpu() else None
-    return None if driver is None else driver.free_bytes(CHOICE.index)
+    return None if (driver := _driver()) is None else driver.free_bytes(CHOICE.index)
+
+
+def _driver() -> GpuDriver | None:
+    return gpu_driver() if runs_on_gpu() else None
 
 
 def providers(precision: Precision) -> list[ProviderOptions]:
     """Those to ask for, by preference and with their options; what the first cannot run falls to the next."""
-    if not runs_on_gpu():
+    if (driver := _driver()) is None:
         return [(CPU, {})]
-    driver = gpu_driver()
-    assert driver is not None, "networks are run on a GPU where the driver tells of one"
     driver.sleep_while_waiting(CHOICE.index)
     options = {
         "device_id": str(CHOICE.index),

@@ -7,14 +7,12 @@ with forecast shares of the requests (``request_shares.py``) in the place of pla
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from serving.loading.request_shares import FIRST_ROWS, Floats, RequestShares, Rows
+from serving.loading.request_shares import FIRST_ROWS, Floats, RequestShares
 
 
 class EvictionPolicy(Protocol):
@@ -65,8 +63,13 @@ def _largest_first(taken: list[str], size_bytes: Mapping[str, int], needed_bytes
 FEW = 32
 
 
-class Scored(ABC):
-    """An eviction policy by a utility computed anew at every eviction; every model ever seen has its row."""
+class Forecast:
+    """utility(m) = penalty(m) / |m| · p(m), p(m) the forecast share of the next requests (``RequestShares``).
+
+    It is computed anew at every eviction; every model ever seen has its row. With plain averages the utility goes wrong
+    by what it cannot know of models requested a few times: it loses to popularity where popularity and penalty are
+    correlated, to GDSF where popularity drifts.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
@@ -74,22 +77,25 @@ class Scored(ABC):
         self._size_bytes: dict[str, int] = {}
         self._resident = np.zeros(FIRST_ROWS, bool)
         self._density = np.zeros(FIRST_ROWS)
+        self._shares = RequestShares()
 
     def requested(self, model: str, now: float) -> None:
         """Take note, with a row for a model never seen before."""
-        self._note(self._row(model), now)
+        self._shares.observe(self._row(model), now)
 
     def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
-        """The model may be evicted from now on."""
+        """The model may be evicted from now on, and is judged by its like."""
         row = self._row(model)
         self._size_bytes[model] = size_bytes
         self._density[row] = load_s / max(size_bytes, 1)
         self._resident[row] = True
+        self._shares.join(row, load_s)
 
     def evict(self, candidates: Container[str], needed_bytes: int) -> list[str]:
         """The candidates of the lowest utility, as in §V-B."""
         rows = np.flatnonzero(self._resident)
-        lowest_first = (self._names[rows[place]] for place in ascending(self._utilities(rows)))
+        utilities = self._density[rows] * self._shares.of(rows)
+        lowest_first = (self._names[rows[place]] for place in ascending(utilities))
         evicted = eviction_set((name for name in lowest_first if name in candidates), self._size_bytes, needed_bytes)
         for model in evicted:
             self._resident[self._rows[model]] = False
@@ -100,21 +106,11 @@ class Scored(ABC):
             self._rows[model] = len(self._names)
             self._names.append(model)
             if len(self._names) > len(self._resident):
-                self._grow()
+                self._resident, self._density = (
+                    np.concatenate([each, np.zeros_like(each)]) for each in (self._resident, self._density)
+                )
+                self._shares.grow()
         return self._rows[model]
-
-    def _grow(self) -> None:
-        """Double the rows of every column."""
-        self._resident = doubled(self._resident)
-        self._density = doubled(self._density)
-
-    @abstractmethod
-    def _note(self, row: int, now: float) -> None:
-        """Remember the request for the model of this row."""
-
-    @abstractmethod
-    def _utilities(self, rows: Rows) -> Floats:
-        """The value of keeping each of these resident models now."""
 
 
 def ascending(utilities: Floats) -> Iterator[int]:
@@ -125,35 +121,3 @@ def ascending(utilities: Floats) -> Iterator[int]:
     order = np.argpartition(utilities, FEW)
     for part in (order[:FEW], order[FEW:]):
         yield from part[np.argsort(utilities[part])]
-
-
-def doubled(column: NDArray[Any]) -> NDArray[Any]:
-    """The column with as many rows again, all zero; rows are the last axis."""
-    return np.concatenate([column, np.zeros_like(column)], axis=-1)
-
-
-class Forecast(Scored):
-    """utility(m) = penalty(m) / |m| · p(m), p(m) the forecast share of the next requests (``RequestShares``).
-
-    With plain averages the utility goes wrong by what it cannot know of models requested a few times: it loses to
-    popularity where popularity and penalty are correlated, to GDSF where popularity drifts.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._shares = RequestShares()
-
-    def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
-        """The model may be evicted, and is judged by its like."""
-        super().loaded(model, size_bytes, load_s)
-        self._shares.join(self._row(model), load_s)
-
-    def _note(self, row: int, now: float) -> None:
-        self._shares.observe(row, now)
-
-    def _grow(self) -> None:
-        super()._grow()
-        self._shares.grow()
-
-    def _utilities(self, rows: Rows) -> Floats:
-        return self._density[rows] * self._shares.of(rows)

@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from onnx import TensorProto, helper
 
 from serving.common.child_process import ChildProcess, Closed, ParentProcess, Silent
 from serving.common.precision import Device, Precision
 from serving.common.untrusted import decode
-from serving.engines.execution_device import CHOICE
+from serving.engines.execution_device import CHOICE, one_node
 from serving.errors import Malformed, ModelError, OutOfService, SluiceError
 from serving.loading.opening import engine_for
 from serving.variants.variant import EngineName, Variant
@@ -93,7 +92,7 @@ def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
 def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprint:
     """Measure in this process, which must have done nothing yet."""
     awake = engine_for(replace(variant, precision="fp32"), threads)
-    awake.load([_one_node()])
+    awake.load([one_node()])
     graph = model.read_bytes()
     before, started = awake.used_bytes(), time.perf_counter()
     engine = engine_for(variant, threads)
@@ -102,14 +101,6 @@ def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprin
     outputs = engine.run(0, engine.inputs[0].blank(batch))
     del outputs
     return Footprint(load_s, max(engine.used_bytes() - before, 0))
-
-
-def _one_node() -> bytes:
-    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 1])
-    answer = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 1])
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "one", [image], [answer])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return bytes(model.SerializeToString())
 
 
 if __name__ == "__main__":

@@ -112,13 +112,6 @@ class BatchDecision(Generic[R]):
     """Requests given up; each of them is droppable."""
 
 
-class Policy(Protocol):
-    """Decides about the queue of one session whenever its device is free."""
-
-    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
-        """The next batch, of ``max_batch`` places at most unless one request alone takes more; ``now`` in seconds."""
-
-
 def decide(
     queue: Sequence[R],
     now: float,

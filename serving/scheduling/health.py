@@ -9,19 +9,11 @@ does not change sides with every measurement.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal
 
-
-class State(Enum):
-    """Whether a variant may be given work."""
-
-    INACTIVE = "inactive"
-    ACTIVE = "active"
-    OVERLOADED = "overloaded"
-    INTERFERED = "interfered"
-
-
-TROUBLED = frozenset({State.OVERLOADED, State.INTERFERED})
+State = Literal["inactive", "active", "overloaded", "interfered"]
+"""Whether a variant may be given work."""
+TROUBLED: frozenset[State] = frozenset({"overloaded", "interfered"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +42,10 @@ def share_of_peak(items_per_s: float, saturation_items_per_s: float) -> float:
 def next_state(state: State, observed: Observed, saturation_items_per_s: float) -> State:
     """The state after a measurement; overload explains long latencies, so it goes before interference."""
     if not observed.loaded:
-        return State.INACTIVE
+        return "inactive"
     load = share_of_peak(observed.items_per_s, saturation_items_per_s)
-    if load >= (RELIEVED_BELOW if state is State.OVERLOADED else OVERLOADED_AT):
-        return State.OVERLOADED
-    if observed.latency_ratio >= (UNDISTURBED_BELOW if state is State.INTERFERED else INTERFERED_AT):
-        return State.INTERFERED
-    return State.ACTIVE
+    if load >= (RELIEVED_BELOW if state == "overloaded" else OVERLOADED_AT):
+        return "overloaded"
+    if observed.latency_ratio >= (UNDISTURBED_BELOW if state == "interfered" else INTERFERED_AT):
+        return "interfered"
+    return "active"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from serving.common.tensors import Image
 
@@ -30,28 +31,21 @@ class CropOrigin(NamedTuple):
         return cls(parts[0], "_".join(parts[:-1])) if len(parts) >= NAME_PARTS else cls("", "")
 
 
-class Crops(Protocol):
+@dataclass(frozen=True, slots=True)
+class Crops:
     """Pictures to learn from, in the order of their classes and names: neighbours may show the same object."""
 
-    @property
-    def words(self) -> str:
-        """Name them, for the card."""
-
-    @property
-    def sha256(self) -> str:
-        """Identify them."""
-
-    @property
-    def classes(self) -> Sequence[str]:
-        """In the order of the outputs."""
-
-    @property
-    def labels(self) -> Sequence[int]:
-        """The class of each."""
-
-    @property
-    def places(self) -> Sequence[CropOrigin]:
-        """Where each was seen."""
-
-    def __iter__(self) -> Iterator[Image]:
-        """Each picture in turn."""
+    classes: Sequence[str]
+    """In the order of the outputs."""
+    labels: Sequence[int]
+    """The class of each."""
+    places: Sequence[CropOrigin]
+    """Where each was seen."""
+    images: Iterable[Image]
+    """Each picture; gone through more than once."""
+    words: str = "crops"
+    """Name them, for the card."""
+    sha256: str = ""
+    """Identifies them."""
+    notes: Sequence[str] = ()
+    """Crops that were left out, one line each."""

@@ -51,7 +51,7 @@ def seen(base: Base, crops: Crops, threads: int, report: Report) -> CropFeatures
     features, before = list[Rows](), list[NDArray[np.float16]]()
     done = 0
     try:
-        pictures = iter(crops)
+        pictures = iter(crops.images)
         while images := list(islice(pictures, STEP // LOOKS)):
             rows = run_in_steps(body.run, batch(base.card.input, list(_looks(images, done)))[0], STEP)[0]
             found = run_in_steps(block.run, rows, STEP)[0]

@@ -35,7 +35,7 @@ def built(entry: Entry, crops: Crops, artefacts_dir: Path) -> Int8:
     """Build it where variants lie; ModelError where the network cannot be quantised."""
     count = len(crops.labels)
     chosen = set(np.linspace(0, count - 1, min(count, MOST)).astype(int).tolist())
-    items = np.concatenate([batch(entry.card.input, [each])[0] for at, each in enumerate(crops) if at in chosen])
+    items = np.concatenate([batch(entry.card.input, [each])[0] for at, each in enumerate(crops.images) if at in chosen])
     variant = Variant(entry.card.name, "onnxruntime", "int8")
     path = build(entry, variant, artefacts_dir, Calibration(items[::2], crops.sha256))
     answers = [

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from benchmarks.selection import BRUTE_FORCE, TABLE, VARIANTS, brute_force, catalogue, headline, requirements, row
-from serving.scheduling.health import State
 from serving.selection import VariantTable, select
 
 
@@ -19,9 +18,9 @@ def test_every_case_leads_to_its_outcome_by_both_ways(case: str) -> None:
     for asked in requirements(np.random.default_rng(1)):
         choice = select(asked, table)
         assert choice.variant == brute_force(records, asked).id
-        outcomes.append("none" if not choice.meets else state[choice.variant].value)
+        outcomes.append("none" if not choice.meets else state[choice.variant])
     assert outcomes.count(case) > 0.9 * len(outcomes)
-    assert (State.ACTIVE in state.values()) == (case == "active")
+    assert ("active" in state.values()) == (case == "active")
 
 
 def test_rows_and_headline() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.publish.track_events import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.environment import Environment
-from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
 from pipelines.worker.worker import WorkerConfig, run_worker

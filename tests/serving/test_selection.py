@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from serving.errors import BadInput
 from serving.scheduling.health import State
 from serving.selection import Requirements, VariantRecord, VariantTable, select
 
-INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
+STATES: tuple[State, ...] = get_args(State)
+INACTIVE, ACTIVE, OVERLOADED, INTERFERED = STATES
 
 
 def record(
@@ -91,7 +94,7 @@ def test_requirements_must_make_sense(wrong: dict[str, float]) -> None:
 # Few values, all exact in binary, so that many are equal and none is equal only but for rounding.
 eighths = st.integers(1, 8).map(lambda number: number / 8)
 records = st.lists(
-    st.builds(VariantRecord, st.just(""), eighths, eighths, eighths, eighths, st.sampled_from(State), eighths),
+    st.builds(VariantRecord, st.just(""), eighths, eighths, eighths, eighths, st.sampled_from(STATES), eighths),
     min_size=1,
     max_size=12,
 )

@@ -23,13 +23,18 @@ from serving.remote.server.refusals import Status
 ANSWERED = "answered"
 
 
-class BackendMetrics(Collector):
-    """Changed on the event loop; there are as many labels as networks are served."""
+class BackendPage(Station, Collector):
+    """The station of a backend, made only where something is served over HTTP: it brings the libraries for that.
 
-    def __init__(self) -> None:
+    Figures are changed on the event loop; there are as many labels as networks are served.
+    """
+
+    def __init__(self, listen: Listen) -> None:
+        super().__init__(listen)
         self._tallies = Tallies(families.BACKEND)
-        self.admission: Admission | None = None
+        self._admission: Admission | None = None
         """Where what is in flight is looked up."""
+        self.beside(self)
 
     def ended(self, network: str, status: Status | None, items: int, took_s: float) -> None:
         """A request has ended: with a status, or None where it was answered."""
@@ -40,26 +45,14 @@ class BackendMetrics(Collector):
             self._tallies.at(families.BACKEND_S, model, variant).add(took_s)
 
     def collect(self) -> Iterator[Metric]:
-        if self.admission is not None:
-            self._tallies.at(families.BACKEND_IN_FLIGHT).value = self.admission.requests
-            self._tallies.at(families.BACKEND_PICTURES).value = self.admission.items
+        if self._admission is not None:
+            self._tallies.at(families.BACKEND_IN_FLIGHT).value = self._admission.requests
+            self._tallies.at(families.BACKEND_PICTURES).value = self._admission.items
         return self._tallies.collect()
-
-
-class BackendPage(Station):
-    """The station of a backend, made only where something is served over HTTP: it brings the libraries for that."""
-
-    def __init__(self, listen: Listen) -> None:
-        super().__init__(listen)
-        self._metrics = BackendMetrics()
-        self.beside(self._metrics)
-
-    def ended(self, network: str, status: Status | None, items: int, took_s: float) -> None:
-        self._metrics.ended(network, status, items, took_s)
 
     def serving(
         self, service: InferenceService, limits: WireLimits, tls: SSLContext | None
     ) -> AbstractAsyncContextManager[Listen]:
         """Answer while the block runs; yields where. BadInput where it cannot listen there."""
-        self._metrics.admission = service.admission
+        self._admission = service.admission
         return self.open(http_routes(service, limits), limits.message_bytes + ENVELOPE_BYTES, tls)

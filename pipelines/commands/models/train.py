@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,11 +74,11 @@ def command(
     target = into or next(iter(model_dirs()), user_models())
     _check(name, folder, target)
     entry = catalogue(models).find(base)
-    from pipelines.measure.labelled_crops import LabelledCrops
+    from pipelines.measure.labelled_crops import labelled_crops
     from serving.common.threads import usable_cores
     from specialization.kit import int8, recogniser
 
-    crops = LabelledCrops.of(folder)
+    crops = labelled_crops(folder)
     wanted = recogniser.RecogniserRequest(name, right, threads or usable_cores(), tune=not frozen)
     with work_bar(name) as report:
         made = recogniser.make(entry, crops, wanted, report)
@@ -101,9 +102,9 @@ def _check(name: str, folder: Path, target: Path) -> None:
         raise BadInput(f"--from {folder}: no such folder")
 
 
-def _few(notes: list[str]) -> list[str]:
+def _few(notes: Sequence[str]) -> list[str]:
     more = len(notes) - MOST_NOTES
-    return notes if more <= 0 else [*notes[:MOST_NOTES], f"{more} more such lines"]
+    return [*notes] if more <= 0 else [*notes[:MOST_NOTES], f"{more} more such lines"]
 
 
 def _tell(made: RecogniserDraft, smaller: Int8, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,9 +69,10 @@ def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> L
         raise BadInput(f"no network of {wanted.query.name} can have exits or a stand-in{reasons and f' ({reasons})'}")
     if request.pictures is None:
         check_recorded(wanted.query)
-        looks = recorded(wanted, found.nodes, list(known), request.reading, report)
+        looking = recorded(wanted, found.nodes, list(known), request.reading, report)
     else:
-        looks = pictured(wanted, found.nodes, list(known), request.pictures, report)
+        looking = pictured(wanted, found.nodes, list(known), request.pictures, report)
+    looks = asyncio.run(looking)
     nodes = [_node(wanted, each, looks, report) for each in found.nodes]
     report("variants", 0.9)
     held_here = {model: _contest(wanted.catalogue, *each, looks.shown[model]) for model, each in known.items()}

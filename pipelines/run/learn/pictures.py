@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import random
@@ -36,23 +35,14 @@ AT_ONCE = 8
 UNHURRIED = Urgency(math.inf)
 
 
-def pictured(
+async def pictured(
     wanted: CompiledQuery, nodes: Sequence[LearnableNode], models: Sequence[str], folder: Path, report: OnProgress
 ) -> RecordedLooks:
     """Have the oracle of every node look at all pictures of a folder; BadInput where there are none.
 
     ``models``: those that may have stand-ins.
     """
-    return asyncio.run(_pictured(wanted, nodes, models, PictureFolder(folder), report))
-
-
-async def _pictured(
-    wanted: CompiledQuery,
-    nodes: Sequence[LearnableNode],
-    models: Sequence[str],
-    shown: PictureFolder,
-    report: OnProgress,
-) -> RecordedLooks:
+    shown = PictureFolder(folder)
     engine = engine_of(wanted)
     watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()

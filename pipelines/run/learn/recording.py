@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -63,7 +62,7 @@ def check_recorded(query: Query) -> None:
             raise BadInput(f"stream {stream.id} is live: record it, and give --source RECORDING")
 
 
-def recorded(
+async def recorded(
     wanted: CompiledQuery,
     nodes: Sequence[LearnableNode],
     models: Sequence[str],
@@ -71,16 +70,6 @@ def recorded(
     report: OnProgress,
 ) -> RecordedLooks:
     """Analyse the query's streams to their end, or until a signal comes; ``models``: those that may have stand-ins."""
-    return asyncio.run(_recorded(wanted, nodes, models, options, report))
-
-
-async def _recorded(
-    wanted: CompiledQuery,
-    nodes: Sequence[LearnableNode],
-    models: Sequence[str],
-    options: RecordingOptions,
-    report: OnProgress,
-) -> RecordedLooks:
     run = EmbeddedRun(capture_specs(wanted.query, limit=options.limit, hwaccel=options.hwaccel))
     engine = engine_of(wanted)
     watched = Watched(engine, models, random.Random(0), LEARNT)

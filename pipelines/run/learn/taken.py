@@ -33,20 +33,17 @@ class Thinned(Generic[T]):
     def __init__(self, most: int) -> None:
         """``most``: an even number."""
         self.things: list[T] = []
-        self._most, self._every, self._seen = most, 1, 0
+        self._most, self._every = most, 1
+        self.seen = 0
+        """How long the sequence is so far."""
 
     def add(self, thing: T) -> None:
-        if self._seen % self._every == 0:
+        if self.seen % self._every == 0:
             if len(self.things) == self._most:
                 self.things, self._every = self.things[::2], 2 * self._every
-            if self._seen % self._every == 0:
+            if self.seen % self._every == 0:
                 self.things.append(thing)
-        self._seen += 1
-
-    @property
-    def seen(self) -> int:
-        """How long the sequence is so far."""
-        return self._seen
+        self.seen += 1
 
 
 class TakenLook(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
 from operators.wire.schema import Result
 from pipelines.observe.record.reading import RecordedFrame
-from pipelines.run.replay.match import Compared, Difference, Kind, compare
+from pipelines.run.replay.match import Compared, Difference, compare
 
 LEAD_IN_S = 2.0
 """Media time at the beginning of an episode that is not compared: trackers and backgrounds have nothing behind them."""
@@ -21,20 +21,20 @@ MOST_STREAMS = 1000
 REST = "(others)"
 
 
-class StreamChange(msgspec.Struct, frozen=True, kw_only=True):
+class StreamChange(msgspec.Struct):
     stream: str
-    frames: int
+    frames: int = 0
     """Frames that were compared."""
-    objects: int
+    objects: int = 0
     """Objects in what was found then or now; those that match count once."""
-    changed: int
+    changed: int = 0
     """Objects that are not as they were."""
-    lost: int
-    new: int
-    renamed: int
-    answers: int
+    lost: int = 0
+    new: int = 0
+    renamed: int = 0
+    answers: int = 0
     """Answers of recognisers, for objects that match, that are not as they were."""
-    not_analysed: int
+    not_analysed: int = 0
     """Frames that had a result and have none now."""
 
     @property
@@ -58,20 +58,11 @@ class Worst:
         return sum(each.confidence for each in self.differences)
 
 
-@dataclass(slots=True)
-class _StreamChanges:
-    frames: int = 0
-    objects: int = 0
-    changed: int = 0
-    not_analysed: int = 0
-    kinds: Counter[Kind] = field(default_factory=Counter)
-
-
 class Comparison:
     """Takes every frame of a recording with its new result, in order."""
 
     def __init__(self) -> None:
-        self._streams: dict[str, _StreamChanges] = {}
+        self._streams: dict[str, StreamChange] = {}
         self._worst: list[tuple[float, int, Worst]] = []
         self._begun: tuple[int, str, float] | None = None
         """The episode and the run that is compared, and the media time from which on it is."""
@@ -99,7 +90,9 @@ class Comparison:
         of.frames += 1
         of.objects += found.objects
         of.changed += found.changed
-        of.kinds.update(each.kind for each in found.differences)
+        kinds = Counter(each.kind for each in found.differences)
+        of.lost, of.new = of.lost + kinds["lost"], of.new + kinds["new"]
+        of.renamed, of.answers = of.renamed + kinds["renamed"], of.answers + kinds["answer"]
         self._remember(frame, after, found)
 
     @property
@@ -120,20 +113,7 @@ class Comparison:
 
     def streams(self) -> list[StreamChange]:
         """By name."""
-        return [
-            StreamChange(
-                stream=name,
-                frames=of.frames,
-                objects=of.objects,
-                changed=of.changed,
-                lost=of.kinds["lost"],
-                new=of.kinds["new"],
-                renamed=of.kinds["renamed"],
-                answers=of.kinds["answer"],
-                not_analysed=of.not_analysed,
-            )
-            for name, of in sorted(self._streams.items())
-        ]
+        return [each for _, each in sorted(self._streams.items())]
 
     def _leads_in(self, episode: int, before: Result) -> bool:
         """Whether nothing of the frame's past is known; a run's own beginning had no more."""
@@ -142,10 +122,10 @@ class Comparison:
             self._begun = episode, before.run, at_s if before.seq == 0 else at_s + LEAD_IN_S
         return at_s < self._begun[2]
 
-    def _of(self, stream: str) -> _StreamChanges:
+    def _of(self, stream: str) -> StreamChange:
         if stream not in self._streams and len(self._streams) >= MOST_STREAMS:
             stream = REST
-        return self._streams.setdefault(stream, _StreamChanges())
+        return self._streams.setdefault(stream, StreamChange(stream))
 
     def _remember(self, frame: RecordedFrame, after: Result, found: Compared) -> None:
         if not found.differences:

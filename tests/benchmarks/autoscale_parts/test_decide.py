@@ -14,7 +14,6 @@ from benchmarks.autoscale_parts.held import HeldLoad
 from benchmarks.autoscale_parts.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
 from serving.errors import BadInput
-from serving.scheduling.health import State
 from tests.benchmarks.autoscale_parts.fleets import KINDS, TABLE_2, machines, state
 
 A = Instance("app", "A", "cpu-0")
@@ -94,8 +93,8 @@ def test_an_interfered_instance_goes_where_it_is_calm() -> None:
     other = ScalableVariant("D", "app", "cpu", 1, 0.5, 2, 0.9, {"cores": 2})
     small = replace(TABLE_2[0], needs={"cores": 1.0})
     instances = (
-        Instance("app", "A", "cpu-0", State.INTERFERED),
-        Instance("rest", "D", "cpu-0", State.ACTIVE),
+        Instance("app", "A", "cpu-0", "interfered"),
+        Instance("rest", "D", "cpu-0", "active"),
     )
     asked = (Application("app", 4.0, 0.3), Application("rest", 0.5))
     variants = (small, replace(other, application="rest"))
@@ -106,7 +105,7 @@ def test_an_interfered_instance_goes_where_it_is_calm() -> None:
 
 
 def test_one_that_is_alone_stays() -> None:
-    seen = state(4, instances=(replace(A, state=State.INTERFERED),), there=machines(2))
+    seen = state(4, instances=(replace(A, state="interfered"),), there=machines(2))
     assert autoscale(0, seen, terms=TERMS).moves == ()
 
 

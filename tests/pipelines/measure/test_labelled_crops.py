@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from pipelines.measure import labelled_crops
-from pipelines.measure.labelled_crops import LEAST_CROPS, MOST_WIDTH, LabelledCrops
+from pipelines.measure import labelled_crops as room
+from pipelines.measure.labelled_crops import LEAST_CROPS, MOST_WIDTH, labelled_crops
 from serving.errors import BadInput
 
 
@@ -34,22 +34,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_classes_are_the_folders_and_pictures_come_in_their_order(folder: Path) -> None:
-    crops = LabelledCrops.of(folder)
+    crops = labelled_crops(folder)
     assert crops.classes == ["bus", "car"]
     assert crops.labels == [0] * LEAST_CROPS + [1] * LEAST_CROPS
     assert crops.words == "crops of crops"
     assert crops.notes == []
     assert [place.track for place in crops.places[:2]] == ["yard_0", "yard_1"]
-    images = list(crops)
+    images = list(crops.images)
     assert len(images) == 2 * LEAST_CROPS
     assert np.array_equal(images[LEAST_CROPS], cv2.imdecode(np.frombuffer(picture(0), np.uint8), cv2.IMREAD_COLOR))
 
 
 def test_other_pictures_are_another_folder(folder: Path) -> None:
-    before = LabelledCrops.of(folder).sha256
-    assert LabelledCrops.of(folder).sha256 == before
+    before = labelled_crops(folder).sha256
+    assert labelled_crops(folder).sha256 == before
     (folder / "car" / "more.png").write_bytes(picture(77))
-    assert LabelledCrops.of(folder).sha256 != before
+    assert labelled_crops(folder).sha256 != before
 
 
 def test_what_is_no_picture_or_there_twice_is_passed_over_with_a_note(folder: Path) -> None:
@@ -60,7 +60,7 @@ def test_what_is_no_picture_or_there_twice_is_passed_over_with_a_note(folder: Pa
     (folder / "car" / "zz.png").write_bytes(picture(3))
     (folder / "car" / "bus.png").write_bytes(picture(1003))
     (folder / "car" / "far.png").symlink_to(folder / "bus" / "yard_0_0.png")
-    crops = LabelledCrops.of(folder)
+    crops = labelled_crops(folder)
     assert len(crops.labels) == 2 * LEAST_CROPS
     assert sorted(crops.notes) == [
         "car/broken.jpg is passed over: not an image, damaged, animated, or above 64 megapixels",
@@ -75,10 +75,10 @@ def test_a_huge_picture_is_shrunk_and_a_monstrous_one_passed_over(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "car" / "wide.png").write_bytes(picture(5, 2000, 40))
-    crops = LabelledCrops.of(folder)
-    assert max(image.shape[1] for image in crops) == MOST_WIDTH
-    monkeypatch.setattr(labelled_crops, "LARGEST_BYTES", 5000)
-    assert LabelledCrops.of(folder).notes == [
+    crops = labelled_crops(folder)
+    assert max(image.shape[1] for image in crops.images) == MOST_WIDTH
+    monkeypatch.setattr(room, "LARGEST_BYTES", 5000)
+    assert labelled_crops(folder).notes == [
         f"car/wide.png is passed over: {(folder / 'car' / 'wide.png').stat().st_size} bytes are too many"
     ]
 
@@ -89,7 +89,7 @@ def test_hidden_folders_links_and_what_nobody_has_named_are_no_classes(folder: P
     fill(tmp_path / "elsewhere", first=4000)
     (folder / "van").symlink_to(tmp_path / "elsewhere")
     (folder / "empty").mkdir()
-    assert LabelledCrops.of(folder).classes == ["bus", "car"]
+    assert labelled_crops(folder).classes == ["bus", "car"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_no_recogniser_can_be_made_of_is_told_in_one_line(folder: Path, mak
     assert callable(make)
     make(folder)
     with pytest.raises(BadInput, match=message) as told:
-        LabelledCrops.of(folder)
+        labelled_crops(folder)
     assert "\n" not in str(told.value)
 
 
@@ -135,12 +135,12 @@ def _break(folder: Path) -> None:
 
 def test_names_in_other_scripts_are_classes(folder: Path) -> None:
     fill(folder / "xe tải 🚚", first=6000)
-    assert LabelledCrops.of(folder).classes == ["bus", "car", "xe tải 🚚"]
+    assert labelled_crops(folder).classes == ["bus", "car", "xe tải 🚚"]
 
 
 def test_unbalanced_classes_get_a_note(folder: Path) -> None:
     fill(folder / "van", 21 * LEAST_CROPS, first=7000)
-    (note,) = LabelledCrops.of(folder).notes
+    (note,) = labelled_crops(folder).notes
     assert note.startswith("252 crops of van, but 12 of ")
 
 
@@ -148,21 +148,21 @@ def test_of_too_many_crops_those_of_the_largest_classes_are_thinned(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(folder / "van", 60, first=8000)
-    monkeypatch.setattr(labelled_crops, "MOST_CROPS", 50)
-    crops = LabelledCrops.of(folder)
+    monkeypatch.setattr(room, "MOST_CROPS", 50)
+    crops = labelled_crops(folder)
     assert len(crops.labels) <= 50
     assert [crops.labels.count(number) for number in (0, 1)] == [LEAST_CROPS, LEAST_CROPS]
     assert crops.places[-1].track in {f"yard_{number}" for number in range(50, 60)}
 
 
 def test_too_many_classes_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelled_crops, "MOST_CLASSES", 1)
+    monkeypatch.setattr(room, "MOST_CLASSES", 1)
     with pytest.raises(BadInput, match="2 classes are too many: 1 are the most"):
-        LabelledCrops.of(folder)
+        labelled_crops(folder)
 
 
 def test_a_picture_that_goes_meanwhile_is_told(folder: Path) -> None:
-    crops = LabelledCrops.of(folder)
+    crops = labelled_crops(folder)
     (folder / "bus" / "yard_0_0.png").unlink()
     with pytest.raises(BadInput, match="cannot be read any more"):
-        list(crops)
+        list(crops.images)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pipelines.measure.process_meter import HELD_S, ModelStates, ProcessMeter
-from serving.scheduling.health import State
 
 CURVE = {"cars": {1: 0.010, 8: 0.040}, "people": {1: 0.02}}
 """At most 200 and 50 items a second."""
@@ -19,14 +18,14 @@ def run(meter: ProcessMeter, items: int, took_s: float, batches: int) -> None:
 def test_states_follow_what_is_run() -> None:
     meter = ProcessMeter()
     states = ModelStates(meter)
-    assert states.at(0.0, CURVE)["cars"].state is State.INACTIVE
+    assert states.at(0.0, CURVE)["cars"].state == "inactive"
     meter.model_loaded("cars", 1.0, 1000)
-    assert states.at(1.0, CURVE)["cars"].state is State.INACTIVE  # not looked at yet
+    assert states.at(1.0, CURVE)["cars"].state == "inactive"  # not looked at yet
     run(meter, 1, 0.011, 10)
-    assert states.at(2.0, CURVE)["cars"][:2] == (State.ACTIVE, 5 / 200)
+    assert states.at(2.0, CURVE)["cars"][:2] == ("active", 5 / 200)
     run(meter, 8, 0.040, 48)
-    assert states.at(4.0, CURVE)["cars"][:2] == (State.OVERLOADED, 0.96)
-    assert states.at(4.0, CURVE)["people"].state is State.INACTIVE
+    assert states.at(4.0, CURVE)["cars"][:2] == ("overloaded", 0.96)
+    assert states.at(4.0, CURVE)["people"].state == "inactive"
 
 
 def test_trouble_is_held_though_nobody_asks_meanwhile() -> None:
@@ -35,11 +34,11 @@ def test_trouble_is_held_though_nobody_asks_meanwhile() -> None:
     states.at(0.0, CURVE)
     meter.model_loaded("cars", 1.0, 1000)
     run(meter, 1, 0.020, 10)
-    assert states.at(2.0, CURVE)["cars"].state is State.INTERFERED
-    assert states.at(2.0 + HELD_S - 1, CURVE)["cars"].state is State.INTERFERED
-    assert states.at(2.0 + HELD_S + 2, CURVE)["cars"].state is State.ACTIVE
+    assert states.at(2.0, CURVE)["cars"].state == "interfered"
+    assert states.at(2.0 + HELD_S - 1, CURVE)["cars"].state == "interfered"
+    assert states.at(2.0 + HELD_S + 2, CURVE)["cars"].state == "active"
     meter.model_unloaded("cars")
-    assert ModelStates(meter).at(0.0, CURVE)["cars"].state is State.INACTIVE
+    assert ModelStates(meter).at(0.0, CURVE)["cars"].state == "inactive"
 
 
 def test_a_model_at_a_backend_is_known_by_its_calls() -> None:
@@ -47,7 +46,7 @@ def test_a_model_at_a_backend_is_known_by_its_calls() -> None:
     states = ModelStates(meter)
     states.at(0.0, CURVE)
     run(meter, 1, 0.03, 5)
-    assert states.at(2.0, CURVE)["cars"].state is State.INTERFERED
+    assert states.at(2.0, CURVE)["cars"].state == "interfered"
 
 
 def test_a_model_that_a_placement_has_nowhere_is_said_to_be_that() -> None:

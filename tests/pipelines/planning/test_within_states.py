@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,8 @@ from pipelines.planning.within_states import ModelStanding, Seconds, WithinState
 from serving.scheduling.health import State
 from serving.selection import Requirements
 
-INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
+STATES: tuple[State, ...] = get_args(State)
+INACTIVE, ACTIVE, OVERLOADED, INTERFERED = STATES
 MODELS = ("large", "middle", "small")
 SECONDS = {"large": {1: 0.040}, "middle": {1: 0.010, 8: 0.04}, "small": {1: 0.004, 8: 0.02}}
 FAST = Requirements(latency_s=0.020)
@@ -61,7 +63,7 @@ def test_the_best_answers_where_none_is_in_trouble() -> None:
 def test_a_model_in_trouble_is_passed_over_and_it_is_said(state: State) -> None:
     found = plan(planner(Now(large=state)))
     assert found.variant == "middle"
-    assert found.why.endswith(f"; large is {state.value}")
+    assert found.why.endswith(f"; large is {state}")
 
 
 def test_it_answers_where_there_is_no_other() -> None:
@@ -123,7 +125,7 @@ def test_without_times_nothing_is_required() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(State), min_size=3, max_size=3),
+    st.lists(st.sampled_from(STATES), min_size=3, max_size=3),
     st.sampled_from([inf, 0.05, 0.020, 0.005, 0.001]),
     st.integers(1, 8),
 )

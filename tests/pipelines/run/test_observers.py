@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.detect.motion import MotionDetector
 from operators.frames.frame import Frame
 from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
 from pipelines.assembly.environment import Environment
-from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query

@@ -20,11 +20,11 @@ import av
 import numpy as np
 import pytest
 
+from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.capture.sources.uri import SourceUri
 from operators.observer import Observer, Observers
 from operators.wire.schema import StreamStatus
 from pipelines.assembly.environment import Environment
-from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.dag import compiled
 from pipelines.query.query_file import Query

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from serving.common import retrying as retrying_room
 from serving.common.retrying import Backoff, Persistence, retry, retrying
 from tests.at_once import AT_ONCE
 
@@ -72,7 +73,8 @@ def test_no_time_means_one_attempt(loop: Loop) -> None:
         loop(Work(OSError("one"), OSError("two")), Persistence(AT_ONCE, within_s=0.0))
 
 
-def test_pauses_are_those_of_the_backoff_and_may_end_it() -> None:
+def test_pauses_are_those_of_the_backoff_and_may_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying_room, "_RNG", random.Random(1))
     paused_s: list[float] = []
 
     def pause(seconds: float) -> None:
@@ -82,6 +84,6 @@ def test_pauses_are_those_of_the_backoff_and_may_end_it() -> None:
 
     work = Work(*[OSError("away")] * 10)
     with pytest.raises(KeyboardInterrupt):
-        retry(work, OSError, Persistence(Backoff(first_s=1, max_s=3)), work.tell, pause, random.Random(1))
+        retry(work, OSError, Persistence(Backoff(first_s=1, max_s=3)), work.tell, pause)
     rng = random.Random(1)
     assert paused_s == [rng.uniform(0.5, 1) * longest_s for longest_s in (1, 2, 3)]

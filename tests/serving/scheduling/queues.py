@@ -9,7 +9,8 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from serving.scheduling.batching import TOLERANCE_S, Latency, Policy
+from benchmarks.batching_parts.policy import Policy
+from serving.scheduling.batching import TOLERANCE_S, Latency
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
-from serving.scheduling.batching import Policy
+from benchmarks.batching_parts.policy import Policy
 from serving.scheduling.look_ahead import LookAheadPolicy
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, deadlines, droppable, queues, served_in_time
 

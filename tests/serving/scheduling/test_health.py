@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.scheduling.health import Observed, State, next_state, share_of_peak
 
-INACTIVE, ACTIVE, OVERLOADED, INTERFERED = State
+STATES: tuple[State, ...] = get_args(State)
+INACTIVE, ACTIVE, OVERLOADED, INTERFERED = STATES
 PEAK = 100.0
 
 
@@ -32,7 +35,7 @@ def test_what_follows_from_a_measurement(state: State, items_per_s: float, laten
     assert next_state(state, Observed(True, items_per_s, latency_ratio), PEAK) is then
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", STATES)
 def test_what_is_not_loaded_is_inactive(state: State) -> None:
     assert next_state(state, Observed(False), PEAK) is INACTIVE
 
@@ -41,7 +44,7 @@ def test_load_is_the_share_of_the_peak() -> None:
     assert share_of_peak(25.0, PEAK) == 0.25
 
 
-@given(st.sampled_from(State), st.floats(0, 200), st.floats(0.5, 5))
+@given(st.sampled_from(STATES), st.floats(0, 200), st.floats(0.5, 5))
 def test_the_same_measurement_again_changes_nothing(state: State, items_per_s: float, latency_ratio: float) -> None:
     seen = Observed(True, items_per_s, latency_ratio)
     once = next_state(state, seen, PEAK)

@@ -11,7 +11,6 @@ import pytest
 import torch
 from onnx.reference import ReferenceEvaluator
 
-from benchmarks.recogniser_parts.decoded_crops import DecodedCrops
 from datasets.street import street_crops
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry, verify
@@ -24,7 +23,7 @@ from serving.preprocess import batch
 from specialization.kit import features, recogniser
 from specialization.kit.base import Base
 from specialization.kit.block import _OPERATORS, tuned
-from specialization.kit.crops import CropOrigin
+from specialization.kit.crops import CropOrigin, Crops
 from specialization.kit.recogniser import RecogniserRequest, make, write
 
 CLASSES = ("bike", "car", "person")
@@ -38,11 +37,11 @@ def base() -> Entry:
 
 
 @cache
-def drawn(count: int, classes: tuple[str, ...] = CLASSES, seed: int = 77) -> DecodedCrops:
+def drawn(count: int, classes: tuple[str, ...] = CLASSES, seed: int = 77) -> Crops:
     images, names = street_crops(seed, count, 64)
     rows = sorted((classes.index(name), at) for at, name in enumerate(names) if name in classes)
     places = [CropOrigin(f"cam{at % 5}", f"cam{at % 5}_{at}") for _, at in rows]
-    return DecodedCrops(classes, [label for label, _ in rows], places, [images[at] for _, at in rows], "drawn crops")
+    return Crops(classes, [label for label, _ in rows], places, [images[at] for _, at in rows], "drawn crops")
 
 
 def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path: Path) -> None:
