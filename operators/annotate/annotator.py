@@ -21,6 +21,7 @@ from operators.frames.frame import Frame
 from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
 from operators.zones.layout import NOTHING, Layout
+from serving.common.files import open_alone
 from serving.common.tensors import Image
 from serving.errors import BadInput, SluiceError
 
@@ -78,20 +79,22 @@ class Annotator:
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
-            self._guarded(self._add, *item)
+            if self._error is None:
+                self._guarded(self._add, *item)
         for writer in self._writers.values():
             self._guarded(writer.close)
 
     def _guarded(self, action: Callable[..., None], *arguments: object) -> None:
         """Write pictures; after an error they are taken and thrown away, so that no caller waits for ever."""
-        if self._error is not None:
-            return
         try:
             action(*arguments)
+        except SluiceError as error:
+            self._error = self._error or error
         except OSError as error:
-            self._error = SluiceError(f"cannot write {self._target}: {error.strerror}")
+            self._error = self._error or SluiceError(f"cannot write {self._target}: {error.strerror}")
         except Exception as error:
-            self._error = SluiceError(f"cannot write {self._target}: {type(error).__name__}: {error}")
+            said = f"cannot write {self._target}: {type(error).__name__}: {error}"
+            self._error = self._error or SluiceError(said)
 
     def _add(self, frame: Frame, result: Result) -> None:
         if frame.stream not in self._writers:
@@ -144,6 +147,7 @@ class VideoWriter:
     """H.264 (MPEG-4 part 2 where there is no such encoder) of the first picture's size, made even, 2 at least."""
 
     def __init__(self, path: Path) -> None:
+        self._alone = open_alone(path, "pictures")
         self._container = av.open(str(path), "w", options=dict(IN_PARTS))
         self._stream: av.VideoStream | None = None
         self._last_ms = -1
@@ -161,11 +165,9 @@ class VideoWriter:
         self._container.mux(self._stream.encode(picture))
 
     def close(self) -> None:
-        try:
+        with self._alone, self._container:
             if self._stream is not None:
                 self._container.mux(self._stream.encode())
-        finally:
-            self._container.close()
 
     def _open(self, image: Image) -> av.VideoStream:
         stream = self._container.add_stream(_encoder(), rate=25)

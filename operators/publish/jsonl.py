@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from operators.wire.schema import Result, to_json
-from serving.common.files import to_disk
+from serving.common.files import open_alone, to_disk
 from serving.common.untrusted import json_line
-from serving.errors import BadInput, SluiceError
+from serving.errors import SluiceError
 
 STDOUT = "-"
 
@@ -27,7 +22,7 @@ class JsonLines:
         ``what``: the name of what is written, for errors; ``keep_bytes``: so many of a file, whose lock the caller
         holds, are kept."""
         self._target, self._what = "stdout" if target == STDOUT else target, what
-        self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what, keep_bytes)
+        self._file = sys.stdout.buffer if target == STDOUT else open_alone(Path(target), what, keep_bytes)
         self._owned = target != STDOUT
 
     def write(self, result: Result) -> None:
@@ -64,26 +59,3 @@ class JsonLines:
         finally:
             with suppress(OSError):
                 self._file.close()
-
-
-def _open(path: Path, what: str, keep_bytes: int | None) -> BinaryIO:
-    try:
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            if keep_bytes is None and _is_taken(file):
-                file.close()
-                raise BadInput(f"cannot write {what} to {path}: another process writes there; choose another file")
-            file.truncate(keep_bytes or 0)
-            file.seek(keep_bytes or 0)
-        return file
-    except OSError as error:
-        raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
-
-
-def _is_taken(file: BinaryIO) -> bool:
-    """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno == errno.EWOULDBLOCK
-    return False

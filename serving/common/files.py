@@ -1,12 +1,16 @@
-"""Writes files that are whole or not there: a reader never sees half a file, even if the writer was killed."""
+"""Writes files that are whole or not there: a reader never sees half a file, even if the writer was killed;
+opens those that one process alone writes."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from serving.errors import BadInput
 
@@ -41,3 +45,30 @@ def to_disk(file: int, folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> BinaryIO:
+    """Open a file to write, empty and with its lock; BadInput where it cannot be written, or another process writes.
+
+    ``what``: the name of what is written, for errors; ``keep_bytes``: so many are kept, and the caller has the lock.
+    """
+    try:
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            if keep_bytes is None and _is_taken(file):
+                file.close()
+                raise BadInput(f"cannot write {what} to {path}: another process writes there; choose another file")
+            file.truncate(keep_bytes or 0)
+            file.seek(keep_bytes or 0)
+        return file
+    except OSError as error:
+        raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
+
+
+def _is_taken(file: BinaryIO) -> bool:
+    """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    return False

@@ -187,6 +187,7 @@ class _Connection:
         if self._first_s is None:
             self._first_s = self._last_s
         self._run.accept(Picture(pixels, header.media_time_s, header.captured_s, header.decode_ms))
+        self._stalls.waited(time.monotonic())
 
     def _frozen(self) -> _Ending:
         message = f"{self._spec.uri}: the picture has not changed for {self._spec.freeze_timeout_s:g} s"

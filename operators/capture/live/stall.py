@@ -44,6 +44,10 @@ class StallWatch:
         if now_s - self._first_s >= self._given_s:
             self._given_s = self._by_pace_s
 
+    def waited(self, now_s: float) -> None:
+        """Note that nobody has listened to it until ``now_s``: that was no pause of its own."""
+        self._last_s = now_s
+
     def stalled(self) -> None:
         """Note that it was silent for too long."""
         if self._first_s is not None and self._last_s - self._first_s < self._given_s:

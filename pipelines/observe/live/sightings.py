@@ -91,9 +91,12 @@ class Sightings:
         if event.type not in ("enter", "leave", "cross"):
             return
         media_time_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
-        ago_s = event.media_time_s - media_time_s
-        at_s = None if event.captured_at is None else event.captured_at.timestamp() - ago_s
-        when = _Track(event.label, media_time_s, at_s, self._run(event.run))
+        run, at_s = self._run(event.run), None
+        if event.captured_at is not None:  # a recording that is read fast shows many seconds in one: not before others
+            known = (each for each in self._kept if (each.run, each.track) == (run, event.track_id))
+            before_s = [each.at_s for each in known if each.at_s and each.media_time_s <= media_time_s]
+            at_s = max(event.captured_at.timestamp() - (event.media_time_s - media_time_s), *before_s, 0.0)
+        when = _Track(event.label, media_time_s, at_s, run)
         self._happened(event.type, event.track_id, when, _place(event))
 
     def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:

@@ -81,6 +81,17 @@ def test_a_repeated_time_does_not_break_the_video(tmp_path: Path) -> None:
     assert len(times(tmp_path / "out.mp4")) == 3
 
 
+def test_a_video_that_another_run_writes_is_refused_and_stays_whole(tmp_path: Path) -> None:
+    first = pictures.VideoWriter(tmp_path / "out.mp4")
+    first.add(np.zeros((48, 64, 3), np.uint8), result(0))
+    second = Annotator(tmp_path / "out.mp4", ["yard"])
+    second.observe(picture(result(0)), result(0))
+    with pytest.raises(BadInput, match=r"^cannot write pictures to \S*out\.mp4: another process writes there; choose"):
+        second.close()
+    first.close()
+    assert len(times(tmp_path / "out.mp4")) == 1
+
+
 def test_mpeg4_where_there_is_no_h264_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "ENCODERS", ("no-such-encoder", "mpeg4"))
     annotate(tmp_path / "out.mp4", [result(seq) for seq in range(5)])

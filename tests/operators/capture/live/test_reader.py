@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
 import pytest
 
 from operators.capture.live import protocol, reader
+from operators.capture.live.stall import StallWatch
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
@@ -157,6 +159,31 @@ def test_a_recording_on_the_web_waits_for_the_consumer_and_ends(
     recorder = record(spec(f"http://{address}/a.mkv"), emit=lambda frame: time.sleep(0.02))
     assert [frame.seq for frame in recorder.frames] == list(range(24))
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+
+
+def test_what_the_consumer_takes_its_time_for_is_no_pause_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, given_s, pixels = [0.0], list[float](), moving(0)
+    picture = protocol.PictureFollows(
+        encoding="bgr24", width=96, height=64, media_time_s=0.0, captured_s=0.0, decode_ms=0.0
+    )
+    messages: list[Any] = [
+        (protocol.Opened(duration_s=9.0), None),
+        *[(picture, pixels)] * 3,
+        (protocol.Ended(None), None),
+    ]
+
+    def receive(timeout_s: float) -> object:
+        given_s.append(timeout_s)
+        return messages.pop(0)
+
+    def accept(taken: object) -> None:
+        now_s[0] += 30.0
+
+    monkeypatch.setattr(reader, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    run: Any = SimpleNamespace(spec=spec("http://camera.local/a.mkv"), done=False, waits=False, accept=accept)
+    channel: Any = SimpleNamespace(receive=receive)
+    reader._Connection(run, channel, 5.0, StallWatch(1.0)).relay()
+    assert given_s[1:] == [1.0] * 4
 
 
 def test_a_recording_that_breaks_off_is_not_started_over(tmp_path: Path, http_server: Callable[[Respond], str]) -> None:

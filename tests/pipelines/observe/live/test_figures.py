@@ -211,6 +211,15 @@ def test_a_track_of_the_next_run_with_the_same_number_is_another_one() -> None:
     assert [each.label for each, _ in sightings.without_thumbnail(result(5, thing(7, "bus"), run="r2"))] == ["bus"]
 
 
+def test_an_object_of_a_recording_that_is_read_fast_leaves_no_zone_before_it_has_come_in() -> None:
+    sightings = Sightings()
+    for kind, media_time_s, at_media_time_s in (("enter", 1.4, 1.0), ("leave", 20.0, 15.0)):
+        sightings.passed(event(type=kind, zone="yard", media_time_s=media_time_s, at_media_time_s=at_media_time_s))
+    left, entered = sightings.latest
+    assert (left.kind, entered.kind) == ("leave", "enter")
+    assert (left.at_s, entered.at_s) == (entered.at_s, pytest.approx(AT.timestamp() - 0.4))
+
+
 def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
     sightings = Sightings()
     for number in range(10):
