@@ -67,7 +67,7 @@ class HttpTerms:
 
 
 class HttpClient:
-    """The connections to one address; opened by the first request, on the event loop that makes it.
+    """The connections to one address; opened by the first request, on the event loop that makes it, and once.
 
     The address shows in no error: it may hold a secret.
     """
@@ -75,11 +75,14 @@ class HttpClient:
     def __init__(self, url: str, terms: HttpTerms, now_s: Callable[[], float] = time.time) -> None:
         self._url, self._terms, self._now_s = url, terms, now_s
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
 
     async def request(
         self, method: Literal["GET", "POST"], path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
-        """Ask once; NotReached where there is no connection, Unavailable where there is no answer."""
+        """Ask once; NotReached where there is no connection, or it was closed, Unavailable where there is no answer."""
+        if self._closed:
+            raise NotReached("no connection: it was closed")
         try:
             async with self._opened().request(
                 method, f"{self._url}{path}", data=body, headers=headers, allow_redirects=False
@@ -101,9 +104,9 @@ class HttpClient:
             raise Unavailable("no answer: the connection broke") from None
 
     async def close(self) -> None:
+        self._closed = True
         if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+            await self._session.close()
             await asyncio.sleep(0)
 
     def _opened(self) -> aiohttp.ClientSession:

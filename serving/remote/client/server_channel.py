@@ -102,7 +102,7 @@ class ServerChannel:
         self._channel = self._connect()
         self._closing: set[asyncio.Task[None]] = set()
         self._calls: set[grpc.aio.Call] = set()
-        self._in_flight = self._missed = 0
+        self._in_flight = self._missed = self._garbled = 0
         self._tasks: list[asyncio.Task[None]] = []
         self.refused_by: str | None = None
         """Why it does not let this process in, or cannot be spoken to; None where nothing is known of that."""
@@ -196,8 +196,10 @@ class ServerChannel:
             said = await self.ask(SERVER_READY, pb.ServerReadyRequest(), PROBE_WITHIN_S)
         except grpc.aio.AioRpcError as error:
             self.refused_by = f"{error.code().name}: {said_by(error)}"
-            if error.code() in GARBLED:
-                self.connect_anew()
+            if error.code() in GARBLED:  # ever more seldom where another connection does not help
+                self._garbled += 1
+                if self._garbled.bit_count() == 1:
+                    self.connect_anew()
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
                 return False
             self._missed += 1
@@ -208,7 +210,7 @@ class ServerChannel:
         except (ServerLost, Malformed) as error:
             self.refused_by = f"its answer is none: {error}" if isinstance(error, Malformed) else None
             return False
-        self._missed, self.refused_by = 0, None
+        self._missed, self._garbled, self.refused_by = 0, 0, None
         return said.ready
 
     async def _look_at_networks(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -112,6 +113,29 @@ async def test_nobody_asks_a_server_that_was_closed_or_connects_to_it_anew() -> 
         before = found._channel
         found.connect_anew()
         assert (found.ready, found._channel) == (False, before)
+
+
+class Baffled(V2Server):
+    """Has no call that says whether it is ready, as some servers put it: the question fails."""
+
+    times: int = 0
+
+    async def _ready(self, question: pb.ServerReadyRequest, context: Any) -> pb.ServerReadyResponse:
+        self.times += 1
+        if self.times <= 20:
+            await context.abort(grpc.StatusCode.UNKNOWN, "Exception calling application")
+        return await super()._ready(question, context)
+
+
+async def test_a_server_that_fails_at_every_question_is_connected_anew_ever_more_seldom(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(server_channel, "PROBE_EVERY_S", 0.0)
+    server = Baffled({})
+    async with serving(server), channel(server) as found:
+        await until(lambda: found.ready)
+    assert caplog.text.count("is connected anew") == 5
 
 
 class FastChannel:
