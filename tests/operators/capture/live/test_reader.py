@@ -140,6 +140,17 @@ def test_gives_up_when_told_to() -> None:
     assert "given up after 0.5 s without a frame" in str(recorder.error)
 
 
+def test_a_camera_that_falls_silent_is_given_up_by_its_last_picture(http_server: Callable[[Respond], str]) -> None:
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        motion_jpeg(12)(request)
+        request.rfile.read(1)  # until the other side hangs up
+
+    uri = f"http://{http_server(respond)}/stream"
+    recorder = record(spec(uri, stall_timeout_s=60.0, give_up_after_s=2.0))
+    assert recorder.states[-2:] == [("stalled", "stalled"), ("failed", "stalled")]
+    assert "given up after 2 s without a frame" in str(recorder.error)
+
+
 @pytest.mark.parametrize(
     ("code", "reason"), [(401, "auth_failed"), (403, "auth_failed"), (404, "not_found"), (503, "server_error")]
 )

@@ -75,3 +75,8 @@ def test_one_that_sends_now_after_a_minute_and_now_after_half_of_one_has_not_sta
 
 def test_a_time_that_is_longer_than_the_longest_holds() -> None:
     assert connected(StallWatch(600.0), 0.0, 500.0).timeout_s == 600.0
+
+
+def test_a_source_that_is_given_up_sooner_is_not_waited_for() -> None:
+    assert StallWatch(10.0, 2.0).timeout_s == 2.0
+    assert connected(StallWatch(10.0, 60.0), 0.0, 39.0).timeout_s == 60.0

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from operators.wire.schema import to_json
 from pipelines.run.jobs import parquet_output
 from pipelines.run.jobs.json_output import open_output
-from pipelines.run.jobs.output import LEAST_LEAD, Position
+from pipelines.run.jobs.output import LEAST_LEAD, PlaceClosed, Position
 from serving.errors import BadInput
 from tests.pipelines.run.jobs.results import found, result
 
@@ -72,6 +75,13 @@ async def test_two_processes_do_not_write_to_one_place(tmp_path: Path, form: str
     with closing(open_output(tmp_path / form, anew=False)), pytest.raises(BadInput, match="another process writes"):
         open_output(tmp_path / form, anew=False)
     open_output(tmp_path / form, anew=False).close()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_system_without_locks_is_told(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))))
+    with pytest.raises(PlaceClosed, match="cannot write results .*: No locks available"):
+        open_output(tmp_path / form, anew=False)
 
 
 @pytest.mark.parametrize("form", FORMS)
