@@ -1,6 +1,6 @@
 """The parts of the benchmark ``autoscale``: profiles, loads, the autoscaler of INFaaS and other ways to scale, and the
 simulation of a fleet.
 
-Read in this order: ``state``, ``programme``, ``greedy``, ``exact``, ``profiles``, ``loads``, ``held``, ``decision``,
-``actions``, ``wanted``, ``decide``, ``fleet``, ``ways``.
+Read in this order: ``state``, ``programme``, ``greedy``, ``exact``, ``profiles``, ``loads``, ``asked``, ``held``,
+``decision``, ``actions``, ``wanted``, ``decide``, ``fleet``, ``ways``.
 """

@@ -60,10 +60,8 @@ def _held(
     for _, variant in seen.running:
         slowest_s[variant.application] = max(slowest_s.get(variant.application, 0.0), variant.load_s)
     for each in seen.applications:
-        known = before.loads.get(each.name)
-        calm_s = max(slowest_s.get(each.name, 0.0), terms.calm_s)
-        first = HeldLoad.first(each.items_per_s, now_s)
-        yield each.name, first if known is None else known.then(each.items_per_s, now_s, calm_s)
+        known = before.loads.get(each.name, HeldLoad())
+        yield each.name, known.then(each.items_per_s, now_s, slowest_s.get(each.name, 0.0))
 
 
 def _solved(seen: ServingState, loads: Mapping[str, float], machines: Mapping[str, int], terms: WholeTerms) -> Solution:

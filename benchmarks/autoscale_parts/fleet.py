@@ -19,6 +19,7 @@ from benchmarks.autoscale_parts.loads import Arrival
 from benchmarks.autoscale_parts.profiles import KINDS, STARTS_S
 from benchmarks.autoscale_parts.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
+from benchmarks.autoscale_parts.asked import WINDOWS_S, asked_per_s
 from serving.scheduling.health import Observed, State, next_state
 
 EVERY_S = 1.0
@@ -141,7 +142,7 @@ class SimulatedFleet:
 
     def _seen(self, now_s: float, recent: Mapping[str, deque[float]]) -> ServingState:
         for times in recent.values():
-            while times and times[0] < now_s - WINDOW_S:
+            while times and times[0] < now_s - WINDOWS_S[-1]:
                 times.popleft()
         there = [each for each in self.copies if each.gone_s == inf]
         instances = []
@@ -159,8 +160,7 @@ class SimulatedFleet:
             for name, box in self.boxes.items()
             if box.ready_s <= now_s < box.gone_s
         ]
-        window_s = min(now_s, WINDOW_S)
-        asked = [Application(name, len(times) / window_s, self.slo_s[name]) for name, times in recent.items()]
+        asked = [Application(name, asked_per_s(times, now_s), self.slo_s[name]) for name, times in recent.items()]
         return ServingState(KINDS, machines, self.variants, instances, asked)
 
     def _act(self, action: ScalingAction, now_s: float, last_s: dict[str, float]) -> None:

@@ -16,7 +16,5 @@ class WholeTerms(AutoscaleTerms):
     late: float = 0.05
     """No larger share of requests that come at random should be late, see ``headroom.py``; 1: throughput alone counts,
     as in the paper."""
-    calm_s: float = 10.0
-    """Lower loads are believed after so long, or after as long as the variant in use takes to load (T_v)."""
     overloaded: float = 0.8
     """Where so many of all machines have an Overloaded variant, one more is wanted."""

@@ -69,8 +69,7 @@ def test_a_lull_is_believed_late_and_downgrades() -> None:
             when.append(second)
             assert done(decision) == [("downgrade", "A", "cpu-0"), ("unload", "B", "inferentia-0")]
             seen = carried_out(seen, decision)
-    # The spike ended at 4 s; calm_s is 10 s, which is more than B takes to load.
-    assert when == [14]
+    assert when == [9], "the spike ended at 4 s, and B takes 4 s to load"
 
 
 def test_what_loads_slowly_goes_slowly() -> None:
@@ -83,10 +82,11 @@ def test_what_loads_slowly_goes_slowly() -> None:
 
 
 def test_a_load_is_held_as_the_most_of_late() -> None:
-    load = HeldLoad.first(10, 0)
-    assert load.then(12, 1, 10) == HeldLoad(12, 1, 0.0)
-    assert load.then(3, 9, 10).items_per_s == 10
-    assert load.then(7, 5, 10).then(3, 10, 10).items_per_s == 7
+    load = HeldLoad().then(10, 0, 10)
+    assert load.then(12, 1, 10).items_per_s == 12
+    assert load.then(3, 10, 10).items_per_s == 10
+    assert load.then(7, 5, 10).then(3, 11, 10).items_per_s == 7
+    assert load.then(7, 5, 10).then(3, 11, 10).then(2, 16, 10).items_per_s == 3, "each for as long"
 
 
 def test_an_interfered_instance_goes_where_it_is_calm() -> None:
