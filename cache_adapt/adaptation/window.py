@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,11 @@ class SampleWindow:
     @property
     def size_bytes(self) -> int:
         return self._count * (OVERHEAD_BYTES + 2 * self.dims)
+
+    @property
+    def newest_s(self) -> float:
+        """When its newest sample was seen."""
+        return max((group[-1].at_s for group in self._groups.values() if group), default=-inf)
 
     def add(self, stream: str, sample: Sample, now_s: float) -> None:
         """Keep a sample, unless it is too old; one that seems to come from the future counts as new."""

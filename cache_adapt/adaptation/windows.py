@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cache_adapt.adaptation.targets import Subject
-from cache_adapt.adaptation.window import TRIMMED, Sample, SampleWindow, fair_level
+from cache_adapt.adaptation.window import HALF_LIFE_S, TRIMMED, Sample, SampleWindow, fair_level
 
 WINDOW_BYTES = 16 << 20
 """For one window."""
 WINDOWS_BYTES = 128 << 20
 """For all of them together; where there is no room, the largest give way first, each with its oldest samples."""
 MOST_WINDOWS = 256
-"""With so many the smallest gives way to another one."""
+"""With so many, one that has had no sample for ``HALF_LIFE_S`` gives way to another; else none begins."""
 
 
 class SampleWindows:
@@ -32,7 +32,9 @@ class SampleWindows:
         dims = len(samples[0].features)
         window = self._windows.get((subject, dims))
         if window is None:
-            window = self._begin(subject, dims)
+            if not self._has_room(now_s):
+                return
+            window = self._windows[subject, dims] = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))
         before_bytes = window.size_bytes
         for sample in samples:
             window.add(stream, sample, now_s)
@@ -51,13 +53,18 @@ class SampleWindows:
         self._windows = {key: window for key, window in self._windows.items() if len(window)}
         self._count()
 
-    def _begin(self, subject: Subject, dims: int) -> SampleWindow:
-        """A new window; it stays, or else no stream would be learnt from once there are as many as fit."""
+    def _has_room(self, now_s: float) -> bool:
+        """Whether another window may begin, for which the one that has had no sample for longest gives way.
+
+        Those that still get samples stay: windows of many streams would else displace each other for ever.
+        """
         if len(self._windows) >= MOST_WINDOWS:
-            del self._windows[min(self._windows, key=lambda each: len(self._windows[each]))]
+            quiet = min(self._windows, key=lambda each: self._windows[each].newest_s)
+            if now_s - self._windows[quiet].newest_s < HALF_LIFE_S:
+                return False
+            del self._windows[quiet]
             self._count()
-        found = self._windows[subject, dims] = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))
-        return found
+        return True
 
     def _make_room(self) -> None:
         sizes = [window.size_bytes for window in self._windows.values()]

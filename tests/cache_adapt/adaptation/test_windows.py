@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.adaptation.window import OVERHEAD_BYTES, SPAN_S, Sample
+from cache_adapt.adaptation.window import HALF_LIFE_S, OVERHEAD_BYTES, SPAN_S, Sample
 from cache_adapt.adaptation.windows import MOST_WINDOWS, WINDOWS_BYTES, SampleWindows
 from tests.cache_adapt.adaptation.majority import SUBJECT
 
@@ -40,16 +40,26 @@ def test_a_busy_stream_does_not_displace_the_samples_of_a_quiet_one() -> None:
     assert len(windows.of(busy, 4)) >= 70
 
 
-def test_where_there_are_as_many_windows_as_may_be_the_smallest_gives_way_to_another() -> None:
+def test_where_there_are_as_many_windows_as_may_be_those_of_streams_that_go_on_stay() -> None:
+    windows = SampleWindows()
+    subjects = [replace(SUBJECT, stream=str(number)) for number in range(MOST_WINDOWS + 20)]
+    for second in range(5):
+        for subject in subjects:
+            windows.add(subject, subject.stream, samples(1, at_s=float(second)), now_s=float(second))
+    assert [len(windows.of(each, 4)) for each in subjects] == [5] * MOST_WINDOWS + [0] * 20
+    assert windows.size_bytes == len(windows) * (OVERHEAD_BYTES + 8)
+
+
+def test_one_that_has_long_had_no_sample_gives_way_to_another() -> None:
     windows = SampleWindows()
     for number in range(MOST_WINDOWS):
         subject = replace(SUBJECT, stream=str(number))
-        windows.add(subject, subject.stream, samples(20 if number else 2), now_s=0.0)
-    for count in (1, 2, 3):
-        windows.add(SUBJECT, "gate", samples(1), now_s=0.0)
-        assert len(windows.of(SUBJECT, 4)) == count, "it is not the one that goes, though it is smaller yet"
-    assert len(windows.of(replace(SUBJECT, stream="0"), 4)) == 0
-    assert len(windows) == 20 * (MOST_WINDOWS - 1) + 3
+        windows.add(subject, subject.stream, samples(20, at_s=float(number > 0)), now_s=1.0)
+    for count in (1, 2):
+        windows.add(SUBJECT, "gate", samples(1, at_s=HALF_LIFE_S), now_s=HALF_LIFE_S)
+        assert len(windows.of(SUBJECT, 4)) == count
+    windows.add(replace(SUBJECT, stream="late"), "late", samples(1, at_s=HALF_LIFE_S), now_s=HALF_LIFE_S)
+    assert [len(windows.of(replace(SUBJECT, stream=each), 4)) for each in ("0", "1", "late")] == [0, 20, 0]
     assert windows.size_bytes == len(windows) * (OVERHEAD_BYTES + 8)
 
 
