@@ -73,11 +73,15 @@ class OpenQueries:
         if before is not None and before.path != path:
             raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
         held = await self._opened(path, wanted, before)
-        self._held[name] = held
-        self._tell_alternatives()
-        await self.roster.put(held.duties)
-        if before is not None:
-            await self._common.close(before.open)
+        left: _Held | None = held
+        try:
+            await self.roster.put(held.duties)
+        finally:
+            if held.duties in self.roster.duties:
+                self._held[name], left = held, before
+                self._tell_alternatives()
+            if left is not None:
+                await self._common.close(left.open)
         for other in [each for each in self._held.values() if each.path == path and each is not held]:
             await self.withdraw(other.duties.query)
 

@@ -31,8 +31,8 @@ class QueryLives:
     def __init__(self, broker: BrokerSettings, app: faust.App, duties: Iterable[Duties]) -> None:
         self._broker, self._app = broker, app
         self.publisher = Publisher(sender(app))
-        self._duties = {each.query: each for each in duties}
-        self._works = {name: self._work(each) for name, each in self._duties.items()}
+        self.duties = {each.query: each for each in duties}
+        self._works = {name: self._work(each) for name, each in self.duties.items()}
         self.queries = Queries(self._works.values())
         self._beside: dict[str, AsyncExitStack] = {}
 
@@ -44,10 +44,10 @@ class QueryLives:
     async def begin(self, duties: Iterable[Duties]) -> None:
         """Publish beside results from now on; ``duties``: those of now, which may have changed since it was made."""
         wanted = {each.query: each for each in duties}
-        for name in self._duties.keys() - wanted.keys():
+        for name in self.duties.keys() - wanted.keys():
             await self.withdraw(name)
         for name, each in wanted.items():
-            if self._duties.get(name) is each:
+            if self.duties.get(name) is each:
                 await self._publish_beside(each)
             else:
                 await self.put(each)
@@ -62,7 +62,7 @@ class QueryLives:
         now_s = time.time()
         await work.resume.cover(now_s - BEFORE_S - work.sampling.reach_s)
         await work.state_store.read()
-        self._duties[duties.query], self._works[duties.query] = duties, work
+        self.duties[duties.query], self._works[duties.query] = duties, work
         self.queries.put(work)
         if before is not None:
             await self._leave(before)
@@ -72,7 +72,7 @@ class QueryLives:
     async def withdraw(self, name: str) -> None:
         """Work no more for a query once the frames that it has in work have their results."""
         work = self._works.pop(name)
-        del self._duties[name]
+        del self.duties[name]
         self.queries.remove(work)
         await self._leave(work)
 
@@ -158,11 +158,16 @@ class Roster:
                 await self._made(self._life.withdraw(query))
 
     async def _made(self, change: Coroutine[Any, Any, None]) -> None:
-        """Make a change; where the life ends before it is made, the next one begins with it."""
+        """Make a change; where the life ends before it is made, the next one begins with it.
+
+        One that fails is made where it has come so far that frames go by it.
+        """
         made = self._change = asyncio.create_task(change)
         try:
             await asyncio.wait([made])
         finally:
             self._change = None
+        if self._life is not None:
+            self._duties = dict(self._life.duties)
         if not made.cancelled():
             made.result()

@@ -20,6 +20,7 @@ from pipelines.settings import BrokerSettings
 from pipelines.worker.common import Common
 from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.worker import WorkerConfig
+from serving.errors import Unavailable
 from tests.pipelines.queries import DETECT, query, write
 
 STILL = "version: 1\nname: still\nslo_ms: 500\nnodes: [{name: detect, task: detect, model: motion}]\n"
@@ -63,6 +64,39 @@ async def test_a_fleet_is_told_the_alternatives_of_the_queries_as_they_are_now(m
     assert told == {"cars": [], "small": ["cars"]}
     await queries.withdraw("b")
     assert told == {"cars": ["small"], "small": ["cars"]}
+
+
+class Life:
+    """Takes a first query, and fails with the next one before or after its frames go to it."""
+
+    def __init__(self, late: bool) -> None:
+        self.duties: dict[str, Any] = {}
+        self._late = late
+
+    async def put(self, duties: Any) -> None:
+        fails = bool(self.duties)
+        if not fails or self._late:
+            self.duties[duties.query] = duties
+        if fails:
+            raise Unavailable("the broker is gone")
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_of_a_change_that_fails_one_query_is_left_open(late: bool) -> None:
+    """The one that frames go to: the former, or the new one where they have come to it."""
+    known, config = catalogue([]), WorkerConfig(NOWHERE, "site", "sluice.frames.v1")
+    async with Common(known, Setting()) as common:
+        queries = OpenQueries(config, common, {})
+        queries.roster._life = Life(late)  # type: ignore[assignment]
+        await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
+        (before,) = queries.roster.duties
+        with pytest.raises(Unavailable):
+            await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
+        (after,) = queries.roster.duties
+        assert (after is before) is not late
+        assert [each.parts.executor for each in common._open] == [after.analyser]
+        assert list(queries.files) == [Path("a.yaml")]
+        assert queries._held["test"].duties is after
 
 
 @pytest.mark.parametrize(
