@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import inf
 
+from benchmarks.autoscale_parts.asked import WINDOWS_S, asked_per_s
 from benchmarks.autoscale_parts.decide import autoscale
 from benchmarks.autoscale_parts.decision import AutoscaleMemory, ScalingAction, WantedMachines
 from benchmarks.autoscale_parts.loads import Arrival
 from benchmarks.autoscale_parts.profiles import KINDS, STARTS_S
 from benchmarks.autoscale_parts.state import Application, Instance, RunningMachine, ScalableVariant, ServingState
 from benchmarks.autoscale_parts.terms import WholeTerms
-from benchmarks.autoscale_parts.asked import WINDOWS_S, asked_per_s
 from serving.scheduling.health import Observed, State, next_state
 
 EVERY_S = 1.0

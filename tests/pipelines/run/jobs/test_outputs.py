@@ -80,7 +80,7 @@ async def test_two_processes_do_not_write_to_one_place(tmp_path: Path, form: str
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_system_without_locks_is_told(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))))
-    with pytest.raises(PlaceClosed, match="cannot write results .*: No locks available"):
+    with pytest.raises(PlaceClosed, match=r"cannot write results .*: No locks available"):
         open_output(tmp_path / form, anew=False)
 
 
