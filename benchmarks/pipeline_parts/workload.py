@@ -12,7 +12,8 @@ from typing import Any
 import av
 
 from pipelines.environment import catalogue
-from pipelines.query.query_file import Query, load_query
+from pipelines.query.draft import load_query
+from pipelines.query.query_file import Query
 from serving.catalogue.lookup import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]

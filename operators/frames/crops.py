@@ -44,7 +44,7 @@ class Crop(Generic[P_co]):
         return tuple((self.box.x_min + x * width, self.box.y_min + y * height) for x, y in inside)
 
 
-def cut(image: Image, box: Box, margin: float = 0.0) -> Crop[Image]:
+def cut(image: Image, box: Corners, margin: float = 0.0) -> Crop[Image]:
     """Cut a box, widened by ``margin`` × its size on every side, out of an image; never empty."""
     height, width = image.shape[:2]
     left, top, right, bottom = widened(box, margin).pixels(width, height)

@@ -18,7 +18,7 @@ from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig, too_small_messages
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_thread_on_signals
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.settings import BrokerSettings, hwaccel
 from serving.errors import Unavailable

@@ -17,8 +17,9 @@ from pipelines.measure.prospects import demanding, exits_used, hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import examine
 from pipelines.query.dag import CompiledQuery, Dag, compiled
+from pipelines.query.draft import Draft
 from pipelines.query.look_ahead import in_words
-from pipelines.query.query_file import Draft, Query, StreamSpec
+from pipelines.query.query_file import Query, StreamSpec
 from pipelines.query.zones import MaskSpec, ShapeSpec
 from pipelines.settings import decoded_memory, hwaccel
 from serving.catalogue.lookup import Catalogue

@@ -14,7 +14,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.process.tasks import unless
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 
 if TYPE_CHECKING:
     from pipelines.health.heartbeat import Heartbeat

@@ -14,7 +14,7 @@ from pipelines.kafka.sync_clients import admin
 from pipelines.kafka.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 
 TITLES = ("TOPIC", "PARTITIONS", "COPIES", "KEEPS", "MAX MESSAGE", "STATE")
 

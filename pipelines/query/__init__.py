@@ -2,5 +2,5 @@
 
 Read in this order: ``query_file``, ``secret_places``, ``elsewhere``, ``nodes``, ``budgets``, ``needs``, ``points``,
 ``zones``, ``yaml_file``, ``filters``, ``filter_parser``, ``lineage``, ``dag``, ``look_ahead``,
-``models``, ``check``, ``proposal``.
+``models``, ``draft``, ``check``, ``proposal``.
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
 from pipelines.query.dag import CompiledQuery, compiled
+from pipelines.query.draft import Draft, read_draft
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, Value, leaves
 from pipelines.query.lineage import node_problems
@@ -18,7 +19,6 @@ from pipelines.query.models.model_check import Places, model_problems
 from pipelines.query.models.remote_models import backend_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
-from pipelines.query.query_file import Draft, read_draft
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue

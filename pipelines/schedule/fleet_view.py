@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nlargest
 
 from operators.wire.fleet import MOST_SESSIONS
@@ -133,8 +133,9 @@ class FleetView:
         found: defaultdict[str, dict[str, BatchProfile]] = defaultdict(dict)
         for (model, device), told in self._profiles.items():
             ranked = sorted(told.values(), key=lambda each: each.times[-1].ms / each.times[-1].batch)
-            profile = as_profile(ranked[len(ranked) // 2], self._factor(model, device))
-            found[model][device] = replace(profile, memory_bytes=_memory([each.memory_bytes for each in told.values()]))
+            factor, memory = self._factor(model, device), _memory([each.memory_bytes for each in told.values()])
+            times = {time.batch: factor * time.ms / 1000 for time in ranked[len(ranked) // 2].times}
+            found[model][device] = BatchProfile(times, memory)
         return dict(found)
 
     def prefixes(self) -> dict[str, dict[str, float]]:
@@ -189,11 +190,6 @@ def _memory(told: Sequence[int]) -> int:
     (9, 10, 7)
     """
     return min(max(told), MOST_MEMORY * sorted(told)[len(told) // 2])
-
-
-def as_profile(told: TimedModel, factor: float = 1.0) -> BatchProfile:
-    """``factor``: batches take so many times longer."""
-    return BatchProfile({time.batch: factor * time.ms / 1000 for time in told.times}, told.memory_bytes)
 
 
 def running(backends: Iterable[ProcessLoad]) -> Mapping[str, int]:

@@ -149,7 +149,7 @@ class Loader:
         for session in {session for model in models if (session := self.session(model)) is not None}:
             del self._sessions[session.name]
             self._residency.released(session.name)
-            self.device.change(partial(_remove, session=session))
+            self.device.change(partial(Schedule.remove, session=session))
             self._observer.model_unloaded(session.name)
             waiting += session.waiting + session.background
         give_answers(waiting, error)
@@ -224,7 +224,7 @@ class Loader:
     async def _evict(self, keys: Sequence[str]) -> None:
         for key in keys:
             session = self._sessions.pop(key)
-            self.device.change(partial(_remove, session=session))
+            self.device.change(partial(Schedule.remove, session=session))
             await asyncio.to_thread(session.group.close)
             self._observer.model_unloaded(key)
             log.info("%s is unloaded", key)
@@ -240,8 +240,10 @@ class Loader:
         old = self._sessions.pop(smaller, None)
         self._members |= dict.fromkeys((source.name for source in members), members)
         self._sessions[session.name] = session
-        self.device.change(lambda schedule: _put(schedule, old, session))
-        if old is not None:
+        if old is None:
+            self.device.change(partial(Schedule.add, session=session))
+        else:
+            self.device.change(partial(Schedule.replace, old=old, new=session))
             self._residency.merged(smaller, into=session.name)
             await self.device.settled()
             await asyncio.to_thread(old.group.close)
@@ -251,14 +253,3 @@ class Loader:
 def key_of(members: Members) -> str:
     """The name of a group, for accounts and messages."""
     return " + ".join(source.name for source in members)
-
-
-def _remove(schedule: Schedule, session: Session) -> None:
-    schedule.remove(session)
-
-
-def _put(schedule: Schedule, old: Session | None, new: Session) -> None:
-    if old is None:
-        schedule.add(new)
-    else:
-        schedule.replace(old, new)

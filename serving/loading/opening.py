@@ -85,15 +85,13 @@ def open_model(entry: Entry, threads: int) -> EngineNetwork:
 
 def engine_for(variant: Variant, threads: int) -> Engine:
     """An engine that runs a variant; ModelError where it is not installed."""
-    if variant.engine == "onnxruntime":
-        from serving.engines.onnxruntime import OnnxRuntimeEngine  # a process may have all its networks elsewhere
-
-        return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
     if variant.engine == "openvino":
         from serving.engines.openvino import OpenVinoEngine
 
         return OpenVinoEngine(variant.model, threads=threads, precision=variant.precision)
-    raise ModelError(f"variant {variant.id!r}: PyTorch runs modules, not the catalogue's ONNX files")
+    from serving.engines.onnxruntime import OnnxRuntimeEngine  # a process may have all its networks elsewhere
+
+    return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
 
 
 def _graph(source: ResolvedModel) -> onnx.ModelProto:

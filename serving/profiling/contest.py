@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from serving.catalogue.lookup import Entry
 from serving.common.explain import first_line
@@ -76,33 +77,25 @@ def held(stage: ContestItems, variants: Sequence[Variant], clock: Callable[[], f
         telling = int(np.count_nonzero(~np.isnan(stage.agree(wanted, wanted))))
         if telling < LEAST_ITEMS:
             raise SluiceError(f"{first.model} found something on {telling} pictures, {LEAST_ITEMS} are the least")
-        refused: dict[Variant, str] = {}
-        agreement: dict[Variant, float] = {}
+        contenders: list[Contender] = []
         for each in variants:
             try:
-                opened[each] = _opened(stage, each, clock, stack)
-                answers = _answers(opened[each].group, each, compared)
-                agreement[each] = mean(stage.agree(wanted, answers))
+                found = _opened(stage, each, clock, stack)
+                agreement = mean(stage.agree(wanted, _answers(found.group, each, compared)))
+                what = identity(stage.entry, each, stage.artefacts_dir)
             except Exception as error:  # whatever a runtime raises, the others go on
-                opened.pop(each, None)
-                refused[each] = printable(first_line(error), LONGEST)
+                contenders.append(Contender(variant=each.id, refused=printable(first_line(error), LONGEST)))
+            else:
+                opened[each] = found
+                contenders.append(Contender(variant=each.id, identity=what, load_s=found.load_s, agreement=agreement))
         taken = _timed({each: found.group for each, found in opened.items()}, compared[:1], clock)
-    ran = {
-        each: Contender(
-            variant=each.id,
-            identity=identity(stage.entry, each, stage.artefacts_dir),
-            processor_s=taken[each],
-            load_s=opened[each].load_s,
-            agreement=agreement[each],
-        )
-        for each in agreement
-    }
+    by_id = {each.id: seconds for each, seconds in taken.items()}
     return Contest(
         identity=stage.entry.card.identity,
         fingerprints=machine(),
         processor_s=taken[first],
         items=telling,
-        contenders=tuple(ran.get(each) or Contender(variant=each.id, refused=refused[each]) for each in variants),
+        contenders=tuple(structs.replace(each, processor_s=by_id.get(each.variant, 0.0)) for each in contenders),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

@@ -11,7 +11,7 @@ import yaml
 from numpy.typing import NDArray
 
 from benchmarks.exits_video_parts.cases import FPS, MOTION, NODE, SEEDS, Case, streets
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 
 OPTIONS = {"seed": "31", "fps": f"{FPS:g}", "duration_s": "4", "width": "160", "height": "96"}
 

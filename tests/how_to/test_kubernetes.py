@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from tests.how_to.reader import Reader
 from tests.real.helm import helm
 

@@ -19,7 +19,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from serving.catalogue.public import public_models
 from tests.commands import accepted
 from tests.real.helm import helm

@@ -57,9 +57,8 @@ def command(
         raise BadInput("at accuracy: 1 nothing but the reference may answer")
     # Networks and statistics, which a wrong query need not wait for.
     from pipelines.run.learn.learning import LearnRequest, learn
-    from pipelines.run.learn.recording import RecordingOptions
 
-    request = LearnRequest(RecordingOptions(limit, hwaccel()), data)
+    request = LearnRequest(limit, hwaccel(), data)
     with work_bar(wanted.query.name) as report:
         found = learn(wanted, request, report)
     say(json.dumps(_plain(found), indent=2) if as_json else "\n".join(_lines(found, wanted)))

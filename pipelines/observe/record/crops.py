@@ -11,7 +11,6 @@ import cv2
 
 from operators.frames.codec import FrameError, decode_frame
 from operators.frames.crops import cut
-from operators.frames.frame import Box
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Object, Result
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, read_manifest
@@ -97,7 +96,7 @@ def _save_frame(frame: RecordedFrame, into: Path, wanted: WantedCrops, tracks: _
         saved.unreadable += 1
         return
     for each in tracked:
-        crop = cut(image, _box(each), wanted.margin).pixels
+        crop = cut(image, each.box, wanted.margin).pixels
         if (
             min(crop.shape[:2]) >= LEAST_SIDE
             and each.track_id is not None
@@ -127,11 +126,6 @@ def _folder(each: Object, attribute: str | None) -> str:
 
 def _plain(stream: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]", "-", stream)[:LONGEST]
-
-
-def _box(each: Object) -> Box:
-    box = each.detection.bounding_box
-    return Box(box.x_min, box.y_min, box.x_max, box.y_max)
 
 
 def _write(path: Path, crop: Image) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
+from pipelines.query.draft import Draft
 from pipelines.query.needs import Needs, needs_of
 from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode
-from pipelines.query.query_file import DEFAULT_ACCURACY, Draft
+from pipelines.query.query_file import DEFAULT_ACCURACY
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.explain import Problem, choices

@@ -14,11 +14,12 @@ from pipelines.measure.stand_ins.contest_job import ContestJob
 from pipelines.measure.stand_ins.roles import candidates, contests
 from pipelines.measure.stand_ins.shown import ShownItems
 from pipelines.query.dag import CompiledQuery
+from pipelines.run.capture_specs import capture_specs
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts, lookup_s, network_costs
 from pipelines.run.learn.learnable import Learnable, LearnableNode
 from pipelines.run.learn.pictures import pictured
-from pipelines.run.learn.recording import OnProgress, RecordedLooks, RecordingOptions, check_recorded, recorded
+from pipelines.run.learn.recording import OnProgress, RecordedLooks, check_recorded, recorded
 from pipelines.run.learn.taken import TakenLooks
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, SluiceError
@@ -29,7 +30,9 @@ from serving.variants.contest import Contest, store
 class LearnRequest:
     """The recording, or the pictures."""
 
-    reading: RecordingOptions
+    limit: int | None
+    """Sampled frames of each stream; None: all."""
+    hwaccel: str
     pictures: Path | None = None
     """A folder in place of the query's streams."""
 
@@ -69,7 +72,8 @@ def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> L
         raise BadInput(f"no network of {wanted.query.name} can have exits or a stand-in{reasons and f' ({reasons})'}")
     if request.pictures is None:
         check_recorded(wanted.query)
-        looking = recorded(wanted, found.nodes, list(known), request.reading, report)
+        specs = capture_specs(wanted.query, limit=request.limit, hwaccel=request.hwaccel)
+        looking = recorded(wanted, found.nodes, list(known), specs, report)
     else:
         looking = pictured(wanted, found.nodes, list(known), request.pictures, report)
     looks = asyncio.run(looking)

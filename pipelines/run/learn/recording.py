@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from operators.base import Call, Operator, make_ready
+from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame, Region, make_image
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import Classifier, probabilities
@@ -26,7 +27,6 @@ from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.nodes import takes_frame
 from pipelines.query.query_file import Query
-from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.learn.learnable import LearnableNode
 from pipelines.run.learn.taken import TakenLooks
@@ -48,13 +48,6 @@ class RecordedLooks:
     """By network: some of what those were shown that may have a stand-in."""
 
 
-@dataclass(frozen=True)
-class RecordingOptions:
-    limit: int | None
-    """Sampled frames of each; None: all."""
-    hwaccel: str
-
-
 def check_recorded(query: Query) -> None:
     """Raise BadInput for a stream that has no end."""
     for stream in query.streams:
@@ -66,11 +59,11 @@ async def recorded(
     wanted: CompiledQuery,
     nodes: Sequence[LearnableNode],
     models: Sequence[str],
-    options: RecordingOptions,
+    specs: Sequence[CaptureSpec],
     report: OnProgress,
 ) -> RecordedLooks:
     """Analyse the query's streams to their end, or until a signal comes; ``models``: those that may have stand-ins."""
-    run = EmbeddedRun(capture_specs(wanted.query, limit=options.limit, hwaccel=options.hwaccel))
+    run = EmbeddedRun(specs)
     engine = engine_of(wanted)
     watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()

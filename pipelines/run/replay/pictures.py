@@ -10,7 +10,6 @@ import numpy as np
 
 from operators.annotate.drawing import draw
 from operators.frames.codec import FrameError, decode_frame
-from operators.frames.frame import Box
 from operators.wire.schema import Result
 from pipelines.observe.record.reading import header_of, picture_of
 from pipelines.query.query_file import Query
@@ -66,8 +65,7 @@ def _side(image: Image, result: Result, worst: Worst, query: Query) -> Image:
     scale = max(1.0, LEAST_WIDTH / image.shape[1])
     large = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_LINEAR)
     for each in worst.differences:
-        box = Box(each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max)
-        left, top, right, bottom = box.pixels(large.shape[1], large.shape[0])
+        left, top, right, bottom = each.box.pixels(large.shape[1], large.shape[0])
         cv2.rectangle(large, (left - 3, top - 3), (right + 2, bottom + 2), MAGENTA, 2)
     return draw(large, result, hurried=False, layout=query.layout.of(result.stream))
 

@@ -19,7 +19,7 @@ from operators.testing import call, make_frame
 from operators.wire.schema import Object, Result, from_json
 from pipelines.commands.check import command
 from pipelines.query.dag import compiled
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from serving.backend import Backend

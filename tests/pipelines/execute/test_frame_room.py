@@ -22,7 +22,8 @@ from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.planning.planner import Planner
 from pipelines.query.dag import compile_dag
-from pipelines.query.query_file import Query, load_query
+from pipelines.query.draft import load_query
+from pipelines.query.query_file import Query
 from tests.turns import turns
 
 WIDTH, HEIGHT = 640, 480

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pipelines.query.check import examine
+from pipelines.query.draft import load_query
 from pipelines.query.nodes import RecogniseNode, learns, makes_caches, specializes, takes_exits, uses_caches
-from pipelines.query.query_file import Query, load_query
+from pipelines.query.query_file import Query
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query, write
 
 TEXT = """\

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pipelines.query.draft import load_query
 from pipelines.query.look_ahead import LEAST_SLO_MS, in_words, streams_ahead
-from pipelines.query.query_file import Query, load_query
+from pipelines.query.query_file import Query
 
 CLIP = {"id": "clip", "uri": "clip.mp4"}
 NEEDED = {"name": "find", "task": "detect", "model": "finder", "when": "needed"}

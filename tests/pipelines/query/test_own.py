@@ -20,8 +20,9 @@ from operators.testing import CALL, FakeEngine, make_frame, make_region
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
 from pipelines.query.check import examine
+from pipelines.query.draft import Draft
 from pipelines.query.nodes import NODE_TYPES, OwnNode
-from pipelines.query.query_file import Draft, Query
+from pipelines.query.query_file import Query
 from serving.common.tensors import Image
 from serving.errors import BadInput
 from tests.packages import installed

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from operators.capture.sources.uri import SourceUri
 from pipelines.query.check import examine
+from pipelines.query.draft import load_query
 from pipelines.query.proposal import Finder, ModelWords, SecretFiles, everyday, finder, query_name, query_text
-from pipelines.query.query_file import Fps, load_query
+from pipelines.query.query_file import Fps
 from serving.errors import BadInput
 from tests.pipelines.queries import write
 

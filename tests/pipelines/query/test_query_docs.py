@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.query.check import examine
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.catalogue.public import public_models
 from tests.pipelines.queries import write

@@ -13,8 +13,9 @@ from operators.capture.sources.uri import SourceUri
 from operators.detect.motion import MotionSettings
 from operators.track.tracker import TrackSettings
 from pipelines.query.check import examine
+from pipelines.query.draft import load_query
 from pipelines.query.nodes import DetectNode, Motion, RecogniseNode, TrackNode
-from pipelines.query.query_file import Fps, load_query
+from pipelines.query.query_file import Fps
 from pipelines.query.yaml_file import parse_yaml
 from serving.errors import QueryError, SourceError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query, write

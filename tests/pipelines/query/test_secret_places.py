@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.query.draft import load_query
 from pipelines.query.nodes import DetectNode
-from pipelines.query.query_file import load_query
 from pipelines.query.secret_places import MOST_CHARS
 from pipelines.run.capture_specs import capture_specs
 from serving.common.redaction import redact

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pipelines.environment import catalogue
 from pipelines.query.check import examine, open_query
+from pipelines.query.draft import load_query
 from pipelines.query.filter_parser import parse_selection
-from pipelines.query.query_file import load_query
 from pipelines.query.zones import ZoneSpec, name_problems
 from tests.pipelines.queries import write
 

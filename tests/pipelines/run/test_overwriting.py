@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.query.dag import CompiledQuery, compiled
-from pipelines.query.query_file import load_query
+from pipelines.query.draft import load_query
 from pipelines.run.overwriting import keep_apart
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput

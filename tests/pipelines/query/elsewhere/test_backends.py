@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.query.check import examine
+from pipelines.query.draft import load_query
 from pipelines.query.elsewhere.backends import addresses
 from pipelines.query.models.remote_models import named_backends
-from pipelines.query.query_file import load_query
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput
 from tests.pipelines.queries import write, write_model

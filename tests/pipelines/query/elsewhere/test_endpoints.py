@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.query.check import examine
+from pipelines.query.draft import load_query
 from pipelines.query.nodes import RecogniseNode
-from pipelines.query.query_file import load_query
 from serving.catalogue.lookup import Catalogue
 from serving.common.redaction import redact
 from serving.errors import BadInput

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.query.draft import read_draft
 from pipelines.query.models.model_less import MOST_MODELS, with_models
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import DetectNode, RecogniseNode
-from pipelines.query.query_file import read_draft
 from pipelines.query.yaml_file import read_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
