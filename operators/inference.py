@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -32,6 +32,8 @@ PIXELS_AT_ONCE = 1 << 16
 """Number of crops that are prepared in less time than it takes to start a thread."""
 PLANES_AT_ONCE = 1 << 19
 """The same for pictures that are scaled down from planes."""
+INPUT_BYTES = 32 << 20
+"""The input of a network that is made at once, one picture at least: a crowd to look at is many."""
 
 
 class Inference(Protocol):
@@ -138,6 +140,23 @@ async def asked(engine: Inference, model: str, ask: Callable[[str], Awaitable[An
         if other == place:
             raise
         return await ask(other)
+
+
+def at_once(size: ImageInput, pictures: int) -> Iterator[slice]:
+    """The parts of so many pictures of which the input is made at once."""
+    most = max(1, INPUT_BYTES // (math.prod(size.item_shape) * np.dtype(size.dtype).itemsize))
+    return (slice(first, first + most) for first in range(0, pictures, most))
+
+
+async def outputs_of(
+    engine: Inference, model: str, pictures: Sequence[Image], urgency: Urgency, policy: RowPolicy | None = None
+) -> list[Array]:
+    """A model's outputs for pictures, of which only so many are prepared ``at_once``; ``policy``: of all of them."""
+    size, found = engine.card(model).input, list[list[Array]]()
+    for part in at_once(size, max(len(pictures), 1)):
+        batch, _ = await prepared(size, pictures[part])
+        found.append(await engine.infer(model, batch, urgency, None if policy is None else policy.of(part)))
+    return found[0] if len(found) == 1 else [np.concatenate(each) for each in zip(*found, strict=True)]
 
 
 async def prepared(

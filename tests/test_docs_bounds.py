@@ -12,13 +12,14 @@ from cache_adapt.audit import confidence
 from cache_adapt.learned import artefact
 from learning import budget
 from operators import background as backlog
+from operators import inference
 from operators.audits import streams
 from operators.capture import outlet
 from operators.capture.live import stall
 from operators.capture.picture import FREEZE_PICTURES
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
-from operators.detect import decoding, onnx
+from operators.detect import decoding
 from operators.frames import planes
 from operators.frames.codec import (
     DECODED_BYTES_PER_PIXEL,
@@ -145,7 +146,7 @@ SAID = {
         f"prefixes of a network | *256 KiB; {fleet.MOST_SESSIONS}; {fleet.MOST_INSTEAD}; {fleet.MOST_PREFIXES}*",
         f"that a worker reads ahead, each with {pending.BESIDE_BYTES >> 10} KiB more | *{mib(pending.MOST_BYTES)}*",
         f"*{chunks.MOST_RECORDINGS:,}, {parquet_output.ROWS}, {output.MOST_LEAD}*",
-        f"of the objects in which a detector looks | *{mib(onnx.INPUT_BYTES)}* |",
+        f"of the objects that are looked at | *{mib(inference.INPUT_BYTES)}* |",
         f"| requests for inference in flight | {BACKEND.in_flight} |",
         f"| calls in flight, of other kinds | *{grpc_server.BESIDE} more* |",
         f"| connections over gRPC | *{BACKEND.connections}* |",

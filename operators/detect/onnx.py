@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
 from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region, make_image
 from operators.frames.planes import Pixels
-from operators.inference import Inference, asked, card_for, load_all, prepared
+from operators.inference import Inference, asked, at_once, card_for, load_all, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
 from serving.common.explain import choices
@@ -28,8 +27,6 @@ NUMBERS_AT_ONCE = 1 << 19
 """Numbers of outputs that are read in less time than it takes to start a thread."""
 BOXES_AT_ONCE = 100
 """The same for boxes that are compared with each other."""
-INPUT_BYTES = 32 << 20
-"""The input of a network that is made at once, one picture at least: a crowd to look into is many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +82,8 @@ class OnnxDetector:
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call, model: str) -> list[Region]:
         card = await self._card(frame, model, call.detail)
         looks, took, children = self._looks(frame, regions), ThreadTime(), list[Region]()
-        at_once = max(1, INPUT_BYTES // (prod(card.input.item_shape) * np.dtype(card.input.dtype).itemsize))
-        for first in range(0, len(looks), at_once):
-            part = looks[first : first + at_once]
+        for some in at_once(card.input, len(looks)):
+            part = looks[some]
             batch, placements = await prepared(card.input, [crop.pixels for crop, _ in part], took)
             outputs = await self._engine.infer(model, batch, call.urgency)
             found = await self._decoded(card, outputs, took)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.audits.roles import Roles
-from operators.inference import Inference, prepared
+from operators.inference import Inference, outputs_of
 from operators.recognise.enrolment import read_picture
 from operators.recognise.identities import identities
 from operators.recognise.portraits import FromAfar, Portrait, PortraitFinder, WholePicture
@@ -140,8 +140,7 @@ class GalleryRecogniser(Recogniser):
 
     async def embed(self, model: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
         """Unit vectors of crops, one row each."""
-        batch, _ = await prepared(self._engine.card(model).input, crops)
-        (vectors, *_) = await self._engine.infer(model, batch, urgency)
+        (vectors, *_) = await outputs_of(self._engine, model, crops, urgency)
         return unit(numbers(model, vectors))
 
     def labels(self, model: str) -> tuple[str, ...]:

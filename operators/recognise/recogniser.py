@@ -15,7 +15,7 @@ from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.crops import aligned, cut
 from operators.frames.frame import Box, Frame, Landmarks, Region, make_image
-from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, asked, card_for, prepared
+from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, asked, card_for, outputs_of
 from operators.wire.bounds import share, word
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, Model, Provenance
@@ -74,8 +74,7 @@ class Recogniser(ABC):
             log.warning("model %r says what is no number (NaN) of some objects, which are unknown: %s", place, advice)
 
     async def _output(self, crops: Sequence[Image], urgency: Urgency, place: str) -> tuple[str, Array]:
-        batch, _ = await prepared(self._engine.card(place).input, crops)
-        (output, *_) = await self._engine.infer(place, batch, urgency)
+        (output, *_) = await outputs_of(self._engine, place, crops, urgency)
         return place, output
 
     @abstractmethod

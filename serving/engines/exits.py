@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -52,6 +52,10 @@ class RowPolicy:
     """N: whether a row leaves at the exit that is sure of it; one that does not runs on to the end. None: all leave."""
     to_end: bool = True
     """Whether rows that run on go behind the last cut; False: another network answers them, their scores are zeros."""
+
+    def of(self, rows: slice) -> RowPolicy:
+        """That of some of the rows."""
+        return self if self.leaves is None else replace(self, leaves=self.leaves[rows])
 
     def check(self, model: str, cuts: Sequence[str], rows: int) -> None:
         """Raise ModelError where this is no policy for so many rows of a model with these cuts."""

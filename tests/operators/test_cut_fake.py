@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from operators import inference
 from operators.testing import FakeEngine, card_of, scores
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.scheduling.requests import Urgency
@@ -36,3 +38,18 @@ async def test_rows_leave_or_run_on_as_their_policy_says() -> None:
     assert found.scores.argmax(axis=1).tolist() == [0, 2, 2]
     assert found.distribution[:, 1].tolist() == [1, 0, 1]
     assert [tap.shape for tap in found.taps] == [(3, 3), (3, 3)]
+
+
+async def test_a_crowd_is_shown_to_a_network_a_few_at_a_time_each_with_its_own_policy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = FakeEngine(net=(card_of("net"), lambda batch: [scores(["red"] * len(batch))]))
+    name, size = engine.add_cuts("net", ["early", "late"]), engine.card("net").input
+    monkeypatch.setattr(inference, "INPUT_BYTES", 3 * 4 * 3 * size.width * size.height + 1)
+    pictures = [np.full((4, 4, 3), 200 * (each % 2), np.uint8) for each in range(7)]
+    policy = RowPolicy(ExitSet({"late": Bright()}, 3), np.arange(7) < 4)
+    found = ExitResult.of(await inference.outputs_of(engine, name, pictures, Urgency(1.0), policy))
+    assert [len(batch) for _, batch, _ in engine.asked] == [3, 3, 1]
+    assert found.place.tolist() == [2, 1, 2, 1, 2, 1, 2]
+    assert found.left.tolist() == [False, True, False, True, False, False, False]
+    assert [len(each) for each in found.as_list()] == [7] * 6

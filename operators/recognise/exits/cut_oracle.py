@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
-from operators.inference import Inference, prepared
+from operators.inference import Inference, outputs_of
 from serving.common.tensors import Image
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitResult, RowPolicy
@@ -155,8 +155,7 @@ class CutOracle:
     async def run(self, crops: Sequence[Image], policy: RowPolicy, urgency: Urgency) -> ExitResult:
         """Run pictures, each as far as it has to go."""
         assert self._name is not None
-        batch, _ = await prepared(self._engine.card(self.network).input, crops)
-        return ExitResult.of(await self._engine.infer(self._name, batch, urgency, policy=policy))
+        return ExitResult.of(await outputs_of(self._engine, self._name, crops, urgency, policy))
 
     async def close(self) -> None:
         if self._opening is not None:

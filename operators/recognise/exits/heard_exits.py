@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 FIRST_TUNING = 150
 """Held looks at which exits are tuned first; then at twice as many each time, and when newer ones come."""
+FIRST_GUESS_S = 0.1
+"""Processor seconds of a tuning, until one was made."""
 IN_VAIN, OBJECTS_IN_VAIN, MOST_IN_VAIN = 1500, 350, 6000
 """Looks that were held since the newest exits came, and objects that they show, by which nothing pays: it is given up
 for a while. So it is after the last number of looks, however few objects they show."""
@@ -115,6 +117,7 @@ class HeardExits:
         self.asks = True
         """Whether looks came since exits were asked for last: there may be newer ones."""
         self._work: asyncio.Task[None] | None = None
+        self._tuning_s = FIRST_GUESS_S
         self.found: ExitChoice | None = None
         """The result of the last tuning, until it is used; None: nothing pays."""
 
@@ -192,14 +195,21 @@ class HeardExits:
         return tuned and self.found is None and many
 
     def tune(self, words: Collection[int] | None) -> None:
-        """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
-        self._due = max(FIRST_TUNING, 2 * self._held)
-        request, held = self.request, self.request.held.of(self.request.subject)
+        """Tune in a thread, while looks go on, once that can be paid.
+
+        ``words``: those that the exits may say, None: all.
+        """
+        request, expected_s = self.request, self._tuning_s
         assert self.artefact is not None
-        if held is None:
-            return  # they had to give way to those of other streams
+        if not self.cut.budget.reserve(expected_s):
+            return
+        self._due = max(FIRST_TUNING, 2 * self._held)
+        held = request.held.of(request.subject)
+        if held is None:  # they had to give way to those of other streams
+            self.cut.budget.pay("training", expected_s, 0.0)
+            return
         work = partial(chosen_on, held, self.artefact, self._spec, words, self.cut.seconds, request.rule)
-        self._work = asyncio.create_task(self._tune(self.artefact, work))
+        self._work = asyncio.create_task(self._tune(self.artefact, work, expected_s))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether those in use give way to exits as they were tuned."""
@@ -254,7 +264,7 @@ class HeardExits:
         self._due = FIRST_TUNING
         self.try_again()
 
-    async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None]) -> None:
+    async def _tune(self, artefact: ExitArtefact, work: Callable[[], ExitChoice | None], expected_s: float) -> None:
         took = ThreadTime()
         try:
             found = await in_thread(took.of(work))
@@ -263,5 +273,5 @@ class HeardExits:
         except Exception:
             log.exception("exits of %s cannot be tuned", self.request.subject.node)
         finally:
-            self.cut.budget.spend("training", took.seconds)
-            self._work = None
+            self.cut.budget.pay("training", expected_s, took.seconds)
+            self._tuning_s, self._work = took.seconds, None

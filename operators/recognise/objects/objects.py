@@ -39,10 +39,16 @@ class Objects:
         self._runs: dict[str, tuple[str, RunOfObjects]] = {}
 
     def due(self, frame: Frame, regions: Sequence[Region]) -> tuple[list[Region], list[ObjectAnswer]]:
-        """Return the regions to look at, those without a track among them, and what was found out of objects gone."""
+        """Return the regions to look at, those without a track among them, and what was found out of objects gone.
+
+        An object whose box has outgrown its looks has gone, as they say nothing of what it holds now.
+        """
         objects, gone = self._run(frame)
-        gone += objects.frame(frame.media_time_s)
-        return [each for each in regions if each.track_id is None or _is_due(objects, each.track_id, each)], gone
+        objects.frame(frame.media_time_s)
+        due = [each for each in regions if each.track_id is None or _is_due(objects, each.track_id, each)]
+        gone += objects.gone
+        objects.gone = []
+        return due, gone
 
     def can_wait(self, stream: str, region: Region) -> bool:
         """Whether a region of the stream's latest frame that is due may be looked at later."""

@@ -20,11 +20,13 @@ class RunObjects:
         self._words, self._rule = max(2, words), rule
         self._objects: OrderedDict[int, TrackedObject] = OrderedDict()
         self._clock = MediaStopwatch()
+        self.gone: list[ObjectAnswer] = []
+        """Conclusions that are still to be told: of objects that have gone, or were another's part."""
 
-    def frame(self, media_time_s: float) -> list[ObjectAnswer]:
-        """Take the time of the next frame; returns what was found out of objects that have gone."""
+    def frame(self, media_time_s: float) -> None:
+        """Take the time of the next frame."""
         self._clock.move(media_time_s)
-        return list(self._gone())
+        self.gone += self._gone()
 
     def is_due(self, track: int, box: Box, moved: bool = False) -> bool:
         """Take an object of the frame; returns whether it should be looked at. ``moved``: see ``TrackedObject``."""
@@ -33,7 +35,11 @@ class RunObjects:
             known = self._objects[track] = TrackedObject(box, self._clock.now_s, self._words, self._rule)
         else:
             self._objects.move_to_end(track)
-        return known.is_due(box, self._clock.now_s, moved)
+        due = known.is_due(box, self._clock.now_s, moved)
+        if known.outgrown:
+            self.gone += _last(track, known)
+            known.concluded = True
+        return due
 
     def can_wait(self, track: int) -> bool:
         """Whether a look at an object of the frame, which is due, may be made later."""
@@ -53,7 +59,8 @@ class RunObjects:
 
     def close(self) -> list[ObjectAnswer]:
         """Forget all objects: the run is over; returns what was found out of those without a conclusion yet."""
-        left = [answer for track, each in self._objects.items() if (answer := _last(track, each))]
+        left = self.gone + [answer for track, each in self._objects.items() for answer in _last(track, each)]
+        self.gone = []
         self._objects.clear()
         return left
 
@@ -64,12 +71,12 @@ class RunObjects:
             if oldest.seen_s >= since_s and len(self._objects) <= REMEMBERED:
                 return
             del self._objects[track]
-            if (answer := _last(track, oldest)) is not None:
-                yield answer
+            yield from _last(track, oldest)
 
 
-def _last(track: int, gone: TrackedObject) -> ObjectAnswer | None:
-    return None if gone.concluded or gone.belief is None else _answer(track, gone)
+def _last(track: int, gone: TrackedObject) -> list[ObjectAnswer]:
+    """What was found out of an object without a conclusion."""
+    return [] if gone.concluded or gone.belief is None else [_answer(track, gone)]
 
 
 def _answer(track: int, known: TrackedObject) -> ObjectAnswer:

@@ -66,10 +66,8 @@ class Scene:
         elif self._is_due:
             self._want()
 
-    def frame(self, media_time_s: float) -> list[ObjectAnswer]:
-        """Return what was found out of scenes that have gone."""
-        gone, self.gone = self.gone, []
-        return gone
+    def frame(self, media_time_s: float) -> None:
+        """Do nothing: ``asks`` has taken the time."""
 
     def is_due(self, track: int, box: Box, moved: bool = False) -> bool:
         """Whether the frame is to be looked at."""
@@ -104,7 +102,8 @@ class Scene:
     def close(self) -> list[ObjectAnswer]:
         """Return what was found out of the last scene, if there is no conclusion yet."""
         self._end()
-        return self.frame(0.0)
+        gone, self.gone = self.gone, []
+        return gone
 
     @property
     def _now_s(self) -> float:

@@ -35,6 +35,7 @@ class TrackedObject:
         "_words",
         "belief",
         "concluded",
+        "outgrown",
         "pool",
         "published",
         "seen_s",
@@ -51,8 +52,9 @@ class TrackedObject:
         self._contradictions: list[Look] = []
         self.pool: Pool | None = None
         self.belief: Belief | None = None
-        self.concluded = False
-        """Whether the pool's conclusion was published to shortcuts; set by the caller."""
+        self.concluded = self.outgrown = False
+        """Whether the pool's conclusion was published to shortcuts, set by the caller; whether its looks were at a part
+        of what the box holds now, so that the next one begins it anew."""
         self.published: Attribute | None = None
         """The answer that results give; set by the caller."""
         self.seen_s = at_s
@@ -67,8 +69,8 @@ class TrackedObject:
         was_cut_off, self._cut_off = self._cut_off, cut_off(box)
         self.seen_s = at_s
         if grows and at_s >= self._looked_s + self._rule.look_every_s:
-            self.pool = self.belief = None  # the looks were at a part of what it holds now
-        if self.pool is None:
+            self.outgrown = True
+        if self.pool is None or self.outgrown:
             return True
         if self._cut_off:
             if self._whole:
@@ -102,11 +104,16 @@ class TrackedObject:
 
     def can_wait(self, at_s: float) -> bool:
         """Whether a look that is due may be made later: the answer is known, nothing speaks against it."""
-        return self.conclusive and not self._contradictions and at_s < self._due_s + self._rule.postponed_s
+        return (
+            self.conclusive
+            and not self.outgrown
+            and not self._contradictions
+            and at_s < self._due_s + self._rule.postponed_s
+        )
 
     def look(self, look: Look, at_s: float) -> None:
         """Take a look at the object as ``is_due`` has just seen it."""
-        if self.pool is None or not (self._cut_off or self._whole):
+        if self.pool is None or self.outgrown or not (self._cut_off or self._whole):
             self._begin([])
         self._doubt(look)
         if len(self._contradictions) >= self._rule.contradictions:
@@ -120,7 +127,7 @@ class TrackedObject:
         self._whole = not self._cut_off
         strength = 1.0 if self._whole else self._rule.border_strength
         self.pool = Pool(self._words, self._rule.correlation, strength)
-        self.belief, self.concluded, self._contradictions = None, False, []
+        self.belief, self.concluded, self.outgrown, self._contradictions = None, False, False, []
         self._gap_s = self._rule.recheck_s if self._whole else self._rule.look_every_s
         for look in looks:
             self._add(look)

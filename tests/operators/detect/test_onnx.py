@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from operators import inference
 from operators.base import Handles
-from operators.detect import onnx
 from operators.detect.detail.dial import AutoDetail
 from operators.detect.detections import Detections, one_per_place, overlaps
 from operators.detect.onnx import OnnxDetector, Reported
@@ -113,7 +113,7 @@ async def test_inside_regions_finds_children_of_each_in_one_batch() -> None:
 
 async def test_a_crowd_is_looked_into_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = pets([CAT], [DOG])
-    monkeypatch.setattr(onnx, "INPUT_BYTES", 3 * engine.card("pets").input.width ** 2 * 3 * 4 + 1)
+    monkeypatch.setattr(inference, "INPUT_BYTES", 3 * engine.card("pets").input.width ** 2 * 3 * 4 + 1)
     parents = [make_region(0.1 * place, 0.5, 0.1, 0.5, id=place) for place in range(7)]
     found = await OnnxDetector(engine, "faces", ["pets"], inside=True).process(make_frame(), parents, CALL)
     assert [len(batch) for _, batch, _ in engine.asked] == [3, 3, 1]

@@ -15,7 +15,7 @@ from cache_adapt.learned.fit import fit
 from cache_adapt.learned.pooled import PoolRule, ShownLooks
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
-from learning.budget import unlimited
+from learning.budget import FIRST_S, Budget, unlimited
 from operators.recognise.exits import heard_exits
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.heard_exits import (
@@ -206,6 +206,18 @@ async def test_a_tuning_is_paid_and_counts_for_the_exits_that_it_was_made_for_on
     known._take(exits(200))
     assert known.found is None, "thresholds of others"
     assert known.tuning_is_due, "the looks that are held have taught them nothing"
+
+
+async def test_a_tuning_waits_until_the_budget_of_learning_can_pay_it() -> None:
+    known, used_s = await heard(exits()), 0.0
+    known.cut.budget = Budget(0.05, lambda: used_s)
+    known.begin()
+    hear(known, looks(400))
+    assert await tuned(known) is None
+    assert known.tuning_is_due
+    used_s = FIRST_S
+    assert await tuned(known) is not None
+    assert 0 < known.cut.budget.spent_s == pytest.approx(0.05 * FIRST_S - known.cut.budget.left_s)
 
 
 async def test_a_tuning_that_fails_can_be_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:

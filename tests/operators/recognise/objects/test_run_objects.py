@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from operators.frames.frame import Box
 from operators.recognise.objects import run_objects
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.pool import ObjectAnswer
@@ -11,14 +12,15 @@ from operators.recognise.objects.run_objects import RunObjects
 from tests.operators.recognise.objects.looks import box, look
 
 
-def seen(objects: RunObjects, at_s: float, *tracks: int, certainty: float = 0.95) -> list[ObjectAnswer]:
+def seen(
+    objects: RunObjects, at_s: float, *tracks: int, certainty: float = 0.95, where: Box | None = None
+) -> list[ObjectAnswer]:
     """One frame; returns the conclusions."""
-    found = objects.frame(at_s)
-    for track in tracks:
-        if objects.is_due(track, box()):
-            answer = objects.look(track, look(certainty=certainty))
-            found += [answer] if answer else []
-    return found
+    objects.frame(at_s)
+    due = [track for track in tracks if objects.is_due(track, where or box())]
+    found, objects.gone = objects.gone, []
+    answers = [objects.look(track, look(certainty=certainty)) for track in due]
+    return [*found, *filter(None, answers)]
 
 
 def test_a_conclusion_is_told_once() -> None:
@@ -43,6 +45,17 @@ def test_a_track_that_ends_before_is_concluded_then() -> None:
     (answer,) = seen(objects, LOOK_RULE.closed_after_s + 0.1)
     assert (answer.track_id, answer.looks, answer.sure) == (1, 1, False)
     assert seen(objects, 99.0) == []
+
+
+def test_looks_at_a_part_are_concluded_before_the_whole_is_looked_at() -> None:
+    objects, large = RunObjects(7), box(w=0.5, h=0.7)
+    assert seen(objects, 0.0, 1, certainty=0.4) == []
+    assert seen(objects, 0.2, 1, where=large) == []
+    (part,) = seen(objects, 0.4, 1, where=large)
+    assert (part.track_id, part.looks, part.sure) == (1, 1, False)
+    whole = objects[1].pool
+    assert whole is not None
+    assert whole.looks == 1
 
 
 def test_a_run_that_ends_concludes_all() -> None:

@@ -53,7 +53,7 @@ class Watched:
             at_s = number / FPS if times_s is None else times_s[place]
             if scene.asks(at_s):
                 scene.see(picture)
-            self.concluded += scene.frame(at_s)
+            self.concluded, scene.gone = self.concluded + scene.gone, []
             if scene.is_due(scene.number, box()):
                 self.looked.append(number)
                 found = scene.look(scene.number, look(word(number)))
