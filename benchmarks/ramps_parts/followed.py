@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.caches_parts.certified import leaves_at
+from benchmarks.ramps_parts.places import EVERY, Places, adjusted
 from benchmarks.ramps_parts.recorded import latencies
 from benchmarks.tuning import Trigger
-from cache_adapt.exits.ramps import EVERY, Places, adjusted
 from cache_adapt.exits.record import Record, Thresholds
 from cache_adapt.exits.thresholds import tuned
 

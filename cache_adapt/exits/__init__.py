@@ -1,4 +1,4 @@
-"""Early exits of a network while it serves: how sure each must be, and at which places exits are worth having.
+"""Early exits of a network while it serves: how sure each must be.
 
-Read in this order: ``record``, ``thresholds``, ``certify``, ``ramps``.
+Read in this order: ``record``, ``thresholds``, ``certify``.
 """

@@ -73,7 +73,7 @@ class ExitsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MOST_CUTS = 2
-"""Cuts at which exits are asked together."""
+"""Cuts at which exits are asked together: three cost more than a third exit answers."""
 
 
 def fitting(cuts: Sequence[ExitCut], labels: int) -> Sequence[ExitCut]:

@@ -1,5 +1,4 @@
-"""Thresholds of exits from their words for inputs that ran on, by the rules of Apparate (Dai et al., 2024, §3.2, §3.3).
-Pure.
+"""Thresholds of exits from their words for inputs that ran on, by the rules of Apparate (Dai et al., 2024, §3.2). Pure.
 
 *The chain is certified together.* An input leaves at the first exit that is sure. The climb raises the thresholds, as
 long as upper bounds keep two promises: of the answers in which exits have a part not more than ``AIM`` of what is
@@ -7,25 +6,25 @@ allowed are wrong, and of those to which the end gives a name not more than what
 ``unknown``, agreement alone would let a third of the names be lost. Answers are those that are published and audited:
 where looks at an object are pooled, one for each object.
 
-*Exits that lose are not asked.* In rounds, exits that cost more than they save are left, and places before and between
-are tried, within a budget of what lookups may add to an input that leaves nowhere. In the paper a round waits for 128
-inputs, since nothing is known of a place without an exit. Here all cuts have an exit that is heard, so rounds follow
-each other at once.
+*Exits that lose are not asked.* One exit or two of them are, within a budget of what lookups may add to an input that
+leaves nowhere: those that make inputs cheapest. The paper (§3.3) moves exits in rounds of 128 inputs, since nothing is
+known of a place without one. Here all cuts have an exit that is heard, and there are hardly ever more than two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.exits.certify import DOUBT, finely, is_tolerable
-from cache_adapt.exits.ramps import BUDGET, Places, adjusted
 from cache_adapt.exits.record import Record, Thresholds
 from cache_adapt.exits.thresholds import climb
 from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.specs import MOST_CUTS
 
 AIM = 0.5
 """Share of the wrong answers that are allowed. An audit has to prove that there are no more than are allowed: it takes
@@ -33,8 +32,8 @@ AIM = 0.5
 STEPS, LEAPS = 50, (64, 32, 16, 8, 4, 1)
 """Thresholds are raised by such parts of the inputs in the end, and by so many quarters of them: small ones may break
 a promise that larger ones keep, where words with few errors come after others."""
-INPUTS = 10_000
-"""Utilities are told of so many inputs, in whole ones."""
+BUDGET = 0.02
+"""The most that lookups may add to an input that leaves nowhere, as a share of the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +88,13 @@ class TunedExits:
 def tuned(heard: Heard, costs: ExitCosts, agreement: float, doubt: float = DOUBT, budget: float = BUDGET) -> TunedExits:
     """The exits and thresholds that make inputs cheapest while this share of the answers is the end's.
 
-    ``doubt``: how often a bound may be below the truth; ``budget``: the most that lookups may add to an input that
-    leaves nowhere, as a share of the whole network.
+    ``doubt``: how often a bound may be below the truth; ``budget``: see ``BUDGET``.
     """
-    places, wanted = Places(costs.until, costs.whole, costs.lookup), _Promises(agreement, doubt)
-    known: dict[tuple[int, ...], TunedExits] = {(): _tuned_at((), heard, costs, wanted)}
-    for exit_ in range(len(costs.until)):
-        asked: tuple[int, ...] = (exit_,) if places.fits([exit_], budget) else ()
-        while asked not in known:
-            found = known[asked] = _tuned_at(asked, heard, costs, wanted)
-            left = {place: round(found.hit_rates[place] * INPUTS) for place in asked}
-            asked = adjusted(places, left, INPUTS, budget).active
-    return max(known.values(), key=lambda each: each.speedup)
+    wanted, exits = _Promises(agreement, doubt), range(len(costs.until))
+    sets = [asked for count in range(MOST_CUTS + 1) for asked in combinations(exits, count)]
+    lookups = [sum(costs.lookup[exit_] for exit_ in asked) for asked in sets]
+    fit = [asked for asked, took in zip(sets, lookups, strict=True) if took <= budget * costs.whole + 1e-12]
+    return max((_tuned_at(asked, heard, costs, wanted) for asked in fit), key=lambda each: each.speedup)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where learned exits lie: those of a query's node beside the variants of its model, those that ship beside that."""
+"""Where learned exits lie: those of a query's node beside the variants of its model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from serving.variants.artefacts import folder
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
 
-SHIPPED = "exits.safetensors"
-
 
 def exits_file(entry: Entry, query: str, node: str) -> Path:
     """The exits that were learnt for a node; other weights of its oracle, or another input, have another folder."""
@@ -21,10 +19,10 @@ def exits_file(entry: Entry, query: str, node: str) -> Path:
 
 
 def learned_exits(entry: Entry, query: str, node: str) -> ExitArtefact | None:
-    """Those of a node, else those that ship with its model; None: none. ModelError where they cannot be used."""
-    found = [path for path in (exits_file(entry, query, node), entry.path.with_name(SHIPPED)) if path.is_file()]
-    if not found:
+    """Those of a node; None: none. ModelError where they cannot be used."""
+    path = exits_file(entry, query, node)
+    if not path.is_file():
         return None
     from cache_adapt.learned import files  # brings what exits are made of
 
-    return files.read(found[0], entry.card.name, entry.card.identity)
+    return files.read(path, entry.card.name, entry.card.identity)

@@ -134,9 +134,7 @@ class SharedExits:
         return self._tuned
 
     def go_on(self, stream: str) -> bool:
-        """Do what is due, with a stream's looks; whether others are in use now."""
-        if not self._cut.is_open:
-            return False
+        """Do what is due, with a stream's looks, once the network is cut; whether others are in use now."""
         tuned = self.tuned
         tuned.begin()
         tuned.go_on(stream, None)

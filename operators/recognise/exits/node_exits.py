@@ -106,7 +106,10 @@ class NodeExits:
             return None
         used = [(kind, found) for kind in self.kinds if (found := kind.of(name).in_use) is not None]
         for kind, found in used:
-            stream.audits.of(kind.key).stands_for(found.number)
+            audit = stream.audits.of(kind.key)
+            audit.stands_for(found.number)
+            if found.compared:
+                audit.answers_at_once()
         wanted = [kind for kind in self.kinds if kind.of(name).wants_taps]
         if (wanted or used) and not cut.is_open:
             cut.open_where_due()
@@ -222,7 +225,12 @@ class NodeExits:
             kind.of(stream.name).account.by_oracle(looks, self.cut.whole_s)
 
     def go_on(self, stream: str) -> bool:
-        """Do what is due for a stream; whether other exits are in use there now."""
+        """Do what is due for a stream; whether other exits are in use there now.
+
+        Before the network is cut that is nothing: what exits are made of is not even imported.
+        """
+        if not self.cut.is_open:
+            return False
         began_s = time.thread_time()
         changed = [kind.of(stream).go_on() for kind in self.kinds]
         self.cut.budget.spend("samples", time.thread_time() - began_s)

@@ -145,9 +145,12 @@ class SpecialisedStream:
         self._forget_unknown()
 
     def go_on(self) -> bool:
-        """Ask for exits, tune those that came, and use them where they serve; whether others are in use now."""
+        """Ask for exits, tune those that came, and use them where they serve; whether others are in use now.
+
+        To be called once the network is cut.
+        """
         state, head = self.weg.state, self.weg.state.wanted or self.weg.state.head
-        if head is None or not self.account.may_try or not self.tuned.cut.is_open:
+        if head is None or not self.account.may_try:
             return False
         if self._saved is not None:
             self._restore_exits(self._saved)

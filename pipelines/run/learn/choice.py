@@ -9,15 +9,14 @@ from itertools import combinations
 import numpy as np
 
 from cache_adapt.exits.certify import upper_bound
-from cache_adapt.exits.ramps import BUDGET
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.pooled import PoolRule
 from cache_adapt.learned.rows import ExitRows
-from cache_adapt.learned.specs import ExitCut, ExitsSpec
-from cache_adapt.learned.tune import TunedExits, tuned
+from cache_adapt.learned.specs import MOST_CUTS, ExitCut, ExitsSpec
+from cache_adapt.learned.tune import BUDGET, TunedExits, tuned
 from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.run.learn.costs import NetworkCosts
 from serving.errors import SluiceError
@@ -25,8 +24,6 @@ from serving.errors import SluiceError
 LEAST_LOOKS = 150
 TAUGHT = 0.6
 """Share of the looks that exits are trained on."""
-MOST_CUTS = 2
-"""Three cuts cost more than a third exit answers."""
 PAIRED = 4
 """So many cuts, those that are best alone, are tried in pairs."""
 WORTH = 1.03

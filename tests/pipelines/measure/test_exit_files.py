@@ -1,4 +1,4 @@
-"""Exits of a node come before those that ship with its model; where they are tried is told by shares of the work."""
+"""Exits are those of one node; where they are tried is told by shares of the work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 from cache_adapt.learned import files
 from cache_adapt.learned.artefact import ExitArtefact
-from pipelines.measure.exit_files import SHIPPED, exits_file, learned_exits
+from pipelines.measure.exit_files import exits_file, learned_exits
 from pipelines.measure.exit_places import cuts_at, exit_places
-from serving.catalogue.lookup import SHIPPED as MODELS
-from serving.catalogue.lookup import Catalogue, Entry
+from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
 from serving.errors import ModelError
 from tests.cache_adapt.learned.taught import exits
 
@@ -22,7 +21,7 @@ from tests.cache_adapt.learned.taught import exits
 def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
     """A model in a folder of its own."""
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
-    shutil.copytree(Catalogue([MODELS]).find("street-kind").path.parent, tmp_path / "models" / "street-kind")
+    shutil.copytree(Catalogue([SHIPPED]).find("street-kind").path.parent, tmp_path / "models" / "street-kind")
     return Catalogue([tmp_path / "models"]).find("street-kind")
 
 
@@ -31,12 +30,11 @@ def made(entry: Entry, samples: int) -> ExitArtefact:
     return ExitArtefact(msgspec.structs.replace(found.card, model_identity=entry.card.identity), found.exits)
 
 
-def test_the_nodes_own_come_before_those_that_ship(entry: Entry) -> None:
+def test_they_are_of_one_node(entry: Entry) -> None:
     assert learned_exits(entry, "street", "kind") is None
-    files.write(entry.path.with_name(SHIPPED), made(entry, 200))
     files.write(exits_file(entry, "street", "kind"), made(entry, 300))
     found = [learned_exits(entry, "street", node) for node in ("kind", "other")]
-    assert [each and each.card.samples for each in found] == [300, 200]
+    assert [each and each.card.samples for each in found] == [300, None]
 
 
 def test_those_of_another_network_are_refused(entry: Entry) -> None:

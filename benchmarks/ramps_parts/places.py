@@ -5,7 +5,7 @@ Exits with a negative one are given up. What a place without an exit would bring
 would leave there than at the next exit further on, together with those of earlier exits that are given up: that bounds
 its utility, and the place with the highest bound is tried, its threshold closed until the next tuning.
 
-While streams run, all cuts have an exit that is heard, so that rounds follow each other at once (``learned/tune.py``).
+Sluice has one or two exits in a network, all of which are heard, and tries all sets of them (``learned/tune.py``).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cache_adapt.exits.ramps import BUDGET, EVERY, Places, adjusted, utilities
+from benchmarks.ramps_parts.places import BUDGET, EVERY, Places, adjusted, utilities
 
 PLACES = Places(until=[1.0, 2.0, 3.0, 4.0, 5.0], whole=6.0, overhead=[0.1] * 5)
 
