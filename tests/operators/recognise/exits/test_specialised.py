@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from learning.budget import FIRST_S, Budget
 from operators.recognise.exits import specialised
 from operators.recognise.exits.account import FIRST_GAP, PATIENCE
 from operators.recognise.exits.node_exits import TOGETHER
@@ -198,6 +199,16 @@ async def test_better_exits_take_the_place_of_those_in_use_and_prove_themselves_
     await crossing.passing(BLUE_AND_GREEN, 40)
     assert crossing.phase() == "trusted"
     assert crossing.plan().agreement.disagreements == 0
+
+
+async def test_before_the_network_is_cut_nothing_is_made_ready() -> None:
+    used_s = 0.0
+    crossing = Crossing(["specialised"], budget=Budget(0.5, lambda: used_s))
+    await crossing.until(lambda: state(crossing).wanted is not None, BLUE_AND_GREEN)
+    await crossing.passing(BLUE_AND_GREEN, 5)
+    assert stream(crossing)._tuned is None
+    used_s = 10 * FIRST_S
+    await crossing.until(lambda: stream(crossing)._tuned is not None, BLUE_AND_GREEN)
 
 
 async def test_exits_go_on_answering_while_newer_ones_are_made_and_tuned() -> None:
