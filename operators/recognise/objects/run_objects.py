@@ -75,7 +75,7 @@ class RunObjects:
 
 
 def _last(track: int, gone: TrackedObject) -> list[ObjectAnswer]:
-    """What was found out of an object without a conclusion."""
+    """The conclusion of an object, unless there was one before, or no look."""
     return [] if gone.concluded or gone.belief is None else [_answer(track, gone)]
 
 
