@@ -74,10 +74,10 @@ class Scene:
         """What is asked in the background waits there."""
         infer = self.engine.infer
 
-        async def waiting(model: str, batch: np.ndarray, urgency: Urgency) -> list[np.ndarray]:
+        async def waiting(model: str, batch: np.ndarray, urgency: Urgency, policy: None = None) -> list[np.ndarray]:
             if urgency.background and self.gate is not None:
                 await self.gate.wait()
-            return await infer(model, batch, urgency)
+            return await infer(model, batch, urgency, policy)
 
         self.engine.infer = waiting  # type: ignore[assignment, method-assign]
 

@@ -60,10 +60,10 @@ class Street:
         )
         infer = self.engine.infer
 
-        async def gated(model: str, batch: np.ndarray, urgency: Urgency) -> list[np.ndarray]:
+        async def gated(model: str, batch: np.ndarray, urgency: Urgency, policy: None = None) -> list[np.ndarray]:
             if urgency.background:
                 await self.background.wait()
-            return await infer(model, batch, urgency)
+            return await infer(model, batch, urgency, policy)
 
         self.engine.infer = gated  # type: ignore[assignment, method-assign]
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint", **more)
