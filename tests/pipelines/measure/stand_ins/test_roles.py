@@ -52,7 +52,7 @@ def test_a_query_can_forbid_it(keys: dict[str, Any]) -> None:
 
 
 def test_a_query_file_says_off(tmp_path: Any) -> None:
-    from pipelines.query.query_file import load_query
+    from pipelines.query.draft import load_query
     from tests.pipelines.queries import write
 
     text = """
