@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
+from serving.errors import BadInput, SluiceError
 from serving.scheduling.requests import Urgency
 
 
@@ -134,6 +135,13 @@ def shared_part(operator: Operator) -> Operator:
 
 
 async def make_ready(operator: Operator) -> None:
-    """Load what an operator needs before its first frame, if it needs anything."""
-    if isinstance(operator, Prepares):
+    """Load what an operator needs before its first frame, if it needs anything; raises SluiceError alone."""
+    if not isinstance(operator, Prepares):
+        return
+    try:
         await operator.prepare()
+    except SluiceError:
+        raise
+    except Exception as error:  # an operator of the user's may raise anything
+        where = f"operator {type(operator).__name__}"
+        raise BadInput(f"{where}: prepare has raised {type(error).__name__}: {error}") from error

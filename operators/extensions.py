@@ -52,6 +52,8 @@ def kinds(base: type[E], tag: str, named: Collection[object], ours: Kinds, given
 
     Classes that are neither ``ours`` nor ``given`` are looked for among installed packages, where one is named. Raises
     BadInput for a class of no use."""
+    if taken := given.keys() & ours.keys():
+        raise BadInput(f"{', '.join(sorted(taken))}: is there already: choose another name")
     unknown = {name for name in named if isinstance(name, str)} - ours.keys() - given.keys()
     found = {**(_installed(base.group) if unknown else {}), **given}
     return {**{name: _kind(base, tag, name, made) for name, made in found.items()}, **ours}

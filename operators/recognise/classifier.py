@@ -21,6 +21,9 @@ from serving.errors import ModelError
 SLACK = 0.05
 """How far outside of 0…1 probabilities may lie by rounding, as in networks of int8."""
 
+SUM = 0.002
+"""How far the sum of probabilities may lie from 1 by rounding, in half precision too."""
+
 
 class Classifier(Recogniser):
     """Gives each region the name of a class."""
@@ -67,12 +70,15 @@ class Classifier(Recogniser):
 
     def _read(self, model: str, outputs: Sequence[Array]) -> None:
         """Read what a network says of a grey picture; ModelError where its card says otherwise."""
-        rows = probabilities(self._engine.card(model), outputs[0])
+        card, said = self._engine.card(model), outputs[0]
+        rows = probabilities(card, said)
         if rows.min() < -SLACK or rows.max() > 1 + SLACK:
-            said = f"{rows.min():.3g} … {rows.max():.3g}"
-            raise ModelError(
-                f"model {model!r} says {said}, which are no probabilities: set 'scores: logits' in its card"
-            )
+            found = f"{rows.min():.3g} … {rows.max():.3g}, which are no probabilities: set 'scores: logits'"
+        elif card.scores == "logits" and said.min() >= 0 and np.abs(said.reshape(len(said), -1).sum(1) - 1).max() < SUM:
+            found = "numbers that add up to 1, which are probabilities: set 'scores: probabilities'"
+        else:
+            return
+        raise ModelError(f"model {model!r} says {found} in its card")
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())

@@ -165,7 +165,10 @@ class _Parser:
     def _value(self, field: str) -> Value:
         token = self._next
         if field in NUMBER_FIELDS:
-            return float(self.take("number", f"a number to compare {field!r} with").text)
+            share = self.take("number", f"a number to compare {field!r} with").text
+            if not 0 <= float(share) <= 1:
+                raise FilterError(f"{field!r} is a share, 0 to 1, and never {share}", token.position)
+            return float(share)
         if token.kind == "quoted":
             return self.take("quoted", "").text[1:-1]
         if token.kind == "number" or token.text in KEYWORDS:

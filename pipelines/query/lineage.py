@@ -121,6 +121,8 @@ def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
     """Detectors that must see every frame, or all of it, or find nothing."""
     if isinstance(spec, DetectNode) and spec.motion.min_area > spec.motion.max_area:
         yield Problem(("nodes", index, "motion"), "min_area is above max_area: nothing lies between")
+    if isinstance(spec, DetectNode) and "motion" in spec.model_fields_set and spec.model[0] != MOTION:
+        yield Problem(("nodes", index, "motion"), "only for model: motion: remove it, or name that")
     if isinstance(spec, DetectNode) and spec.model[0] == MOTION and not takes_frame(spec):
         remedy = "remove it, or name another detector"
         yield Problem(("nodes", index, "input"), f"motion looks at all of the frame: {remedy}")

@@ -144,7 +144,7 @@ class Query(Strict):
     """Where a fleet's backends are too few, the work of queries of lower priority is shed first."""
     accuracy: float = Field(default=DEFAULT_ACCURACY, gt=0, le=1)
     """Target agreement of shortcuts with the oracles of their nodes."""
-    variants: Literal["auto", False] = "auto"
+    variants: Literal["auto", "off", False] = "auto"
     """``auto``: a variant of a node's network answers in its place where that costs less and agrees; ``off``: none."""
     learning: LearningSpec = LearningSpec.model_construct()
     """Limits of learning from streams."""

@@ -140,6 +140,8 @@ class ModelCard(Strict):
             raise ValueError("'classes' is missing: a list of names, or the name of a file with one on each line")
         if self.other_label is not None and self.other_label not in self.classes:
             raise ValueError(f"other_label {self.other_label!r} is not one of the classes")
+        if self.task == "classify" and self.scores == "logits" and len(self.classes) == 1:
+            raise ValueError("one class of logits is always certain: put a sigmoid behind it, scores: probabilities")
         if self.temperature != 1.0 and self.scores != "logits":
             raise ValueError("'temperature' is for logits: remove it, or say scores: logits")
         return self

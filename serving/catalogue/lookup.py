@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 
 def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
-    """The ONNX model, weights of accompanying files included; raises ModelError."""
+    """The ONNX model; raises ModelError, also where weights lie in other files, which the card does not vouch for."""
     import onnx
 
     try:
-        model = onnx.load(path)
+        model = onnx.load(path, load_external_data=False)
     except Exception as error:  # protobuf's and the file system's exceptions share no base but Exception
         raise ModelError(f"model {card.name!r}: {path} cannot be opened: {first_line(error)}") from error
+    if any(map(onnx.external_data_helper.uses_external_data, model.graph.initializer)):
+        remedy = f"write one file, onnx.save(onnx.load({path.name!r}), 'one.onnx')"
+        raise ModelError(f"model {card.name!r}: weights of {path} lie in another file, which has no sha256: {remedy}")
     _only_input(model, card)
     if card.input.any_size:
         _open_size(model, card)
@@ -57,13 +60,13 @@ def _open_size(model: onnx.ModelProto, card: ModelCard) -> None:
 
 
 def _order_outputs(model: onnx.ModelProto, card: ModelCard) -> None:
+    """Leave the outputs that are read, in their order: recognisers have one."""
     have = {output.name: output for output in model.graph.output}
     if missing := [name for name in card.outputs if name not in have]:
         raise ModelError(f"model {card.name!r}: no output {missing[0]!r} in the graph; it has {', '.join(have)}")
-    if card.outputs:
-        chosen = [have[name] for name in card.outputs]
-        del model.graph.output[:]
-        model.graph.output.extend(chosen)
+    chosen = [have[name] for name in card.outputs or have]
+    del model.graph.output[:]
+    model.graph.output.extend(chosen if card.task == "detect" else chosen[:1])
 
 
 SHIPPED = Path(__file__).parents[1] / "models"

@@ -5,8 +5,8 @@ path, what is wrong, what is allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
@@ -38,7 +38,8 @@ def _is_number(kind: Any) -> bool:
 
 
 def listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
+    """A list; of one thing, where it is no list."""
+    return value if isinstance(value, list | tuple | dict) else [value]
 
 
 def beside_the_file(path: Path, info: ValidationInfo) -> Path:
@@ -98,7 +99,19 @@ def validate(model: type[M], data: Any, context: Mapping[str, Any] | None = None
         return model.model_validate(data, context=dict(context or {})), []
     except ValidationError as error:
         items = [item for item in error.errors(include_url=False) if not _said_elsewhere(item)]
-        return None, [_problem(item, model, data) for item in items]
+        return None, _each_once([_problem(item, model, data) for item in items])
+
+
+def _each_once(problems: Sequence[Problem]) -> list[Problem]:
+    """Items of one list that are wrong in the same way are one problem: there may be thousands."""
+    alike: dict[object, list[Problem]] = {}
+    for each in problems:
+        where = each.path[:-1] if each.path and isinstance(each.path[-1], int) else each
+        alike.setdefault((where, each.message), []).append(each)
+    return [
+        replace(each, message=f"{each.message} (and {len(more)} more)") if more else each
+        for each, *more in alike.values()
+    ]
 
 
 def _said_elsewhere(item: ErrorDetails) -> bool:
@@ -161,7 +174,7 @@ def _shown(value: Any) -> str:
     """A scalar as the user wrote it, cut short; nothing for what is too large to show."""
     if isinstance(value, dict | list):
         return ""
-    text = repr(value)
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
@@ -172,7 +185,8 @@ def _as_written(choice: str) -> str:
 
 def _lower(message: str) -> str:
     """Pydantic's "Input should be …" as the end of a sentence."""
-    return re.sub(r"^(Input|String|Tuple) |(?<= )valid | after validation|, unable to parse .*", "", message)
+    words = re.sub(r"^(Input|String|Tuple) |(?<= )valid | after validation|, (unable|got) .*", "", message)
+    return words.replace("a integer", "a whole number")
 
 
 def _path(item: ErrorDetails, data: Any) -> KeyPath:

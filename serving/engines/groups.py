@@ -26,9 +26,8 @@ class GroupRequest(NamedTuple):
 class Group(Protocol):
     """One or more networks that the backend runs together."""
 
-    @property
-    def batch_limit(self) -> int | None:
-        """The most items of one run; None: any number."""
+    batch_limit: int | None
+    """The most items of one run; None: any number."""
 
     def check(self, model: str, batch: Array) -> None:
         """Raise ModelError where a model does not take a batch."""

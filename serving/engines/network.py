@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from serving.common.tensors import Array
 from serving.engines.engine import Engine, joined
-from serving.errors import ModelError, SluiceError
+from serving.errors import ModelError
 
 if TYPE_CHECKING:
     import onnx
 
-
-log = logging.getLogger(__name__)
 
 _under_way: dict[int, Callable[[], None]] = {}
 """By thread: what ends its run."""
@@ -49,18 +46,6 @@ class EngineNetwork:
         engine.load([model.SerializeToString()])
         fixed = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
         self.batch_limit = 1 if fixed else max_batch
-
-    def try_batch(self, batch: Array) -> None:
-        """Have items run one by one where they fail together, whatever the graph says of its input.
-
-        Exporters may write the batch of their example into the middle of a graph.
-        """
-        try:
-            if self.batch_limit != 1:
-                self.run(batch)
-        except SluiceError as error:
-            log.info("%s: its pictures are run one by one", error)
-            self.batch_limit = 1
 
     def check(self, batch: Array) -> None:
         """Raise ModelError where shape or type is not the graph's, or where there is no item."""

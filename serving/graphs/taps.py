@@ -65,6 +65,9 @@ def _tap(segment: onnx.ModelProto, point: CutPoint) -> None:
     graph = segment.graph
     pooled, flat = f"{point.tensor}.pooled", f"{point.tensor}.tap"
     end = graph.output[0].name
+    if graph.output[0].type.tensor_type.elem_type != TensorProto.FLOAT:
+        graph.node.append(helper.make_node("Cast", [end], [f"{flat}.float"], to=TensorProto.FLOAT))
+        end = f"{flat}.float"
     if len(point.shape) == 4:
         kernel = [int(size or 1) // parts for size, parts in zip(point.shape[2:], grid[1:], strict=True)]
         graph.node.append(helper.make_node("AveragePool", [end], [pooled], kernel_shape=kernel, strides=kernel))

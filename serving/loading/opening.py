@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.common.explain import first_line
+from serving.common.tensors import Array
 from serving.engines.engine import Engine
-from serving.engines.groups import Group, NetworkGroup
+from serving.engines.groups import Group, GroupRequest, NetworkGroup
 from serving.engines.network import EngineNetwork
-from serving.errors import ModelError
+from serving.errors import ModelError, SluiceError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
 from serving.variants.artefacts import ResolvedModel
@@ -34,6 +36,8 @@ TOLD_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """The first prefix with each of these shares is told to others: networks of one group have half of their work in
 common, and so differ little."""
 DIGEST_CHARS = 16
+ROUNDING = 0.1
+"""By which share of its largest number an output may differ between batches: in few bits it is rounded by the batch."""
 
 
 def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
@@ -105,10 +109,40 @@ def _graph(source: ResolvedModel) -> onnx.ModelProto:
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
     card, threads = source.card, _threads(source, model, threads)
     network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
-    pictures = np.zeros((2, *card.input.item_shape), np.dtype(card.input.dtype))
-    network.check(pictures[:1])
-    network.try_batch(pictures)
+    network.check(_pictures(card)[:1])
+    _try_batch(network, network.run, card)
     return network
+
+
+def _pictures(card: ModelCard) -> Array:
+    """Two that differ, as a network takes them."""
+    pictures = np.zeros((2, *card.input.item_shape), np.dtype(card.input.dtype))
+    pictures[1] = 1
+    return pictures
+
+
+def _try_batch(network: EngineNetwork | Group, run: Callable[[Array], list[Array]], card: ModelCard) -> None:
+    """Have items run one by one where they fail together, or one is answered otherwise beside another.
+
+    Exporters may write the batch of their example into the middle of a graph, or leave in it a normalisation over the
+    batch, as training has it.
+    """
+    if network.batch_limit == 1:
+        return
+    pictures = _pictures(card)
+    try:
+        if all(map(_alike, run(pictures[:1]), run(pictures))):
+            return
+        log.warning("model %r says something else of a picture beside another: they are run one by one", card.name)
+    except SluiceError as error:
+        log.info("%s: its pictures are run one by one", error)
+    network.batch_limit = 1
+
+
+def _alike(alone: Array, together: Array) -> bool:
+    """Whether the first rows are about the same; of outputs as long as there are things to be found nothing is told."""
+    slack = ROUNDING * np.abs(alone).max(initial=0.01)
+    return alone.shape[1:] != together.shape[1:] or np.allclose(alone[0], together[0], 0, slack, equal_nan=True)
 
 
 def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, threads: int) -> ExitNetwork:
@@ -124,8 +158,13 @@ def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, thr
     sized = with_item_size(model, card.input.item_shape)
     engine = OnnxRuntimeEngine(variant.model, threads=_threads(source, model, threads), precision=variant.precision)
     network = ExitNetwork(card.name, tapped(sized, tap_points(sized, cuts)), cuts, engine, _limit(source))
-    network.check(card.name, np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
+    network.check(card.name, _pictures(card)[:1])
+    _try_batch(network, partial(_answers, network, card.name), card)
     return network
+
+
+def _answers(group: Group, name: str, batch: Array) -> list[Array]:
+    return group.run([GroupRequest(name, batch)], len(batch))[0]
 
 
 def _threads(source: ResolvedModel, model: onnx.ModelProto, allowed: int) -> int:
@@ -153,7 +192,10 @@ def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto],
         source.name: EngineNetwork(source.name, suffix, engine_for(source.variant, threads))
         for source, (_, suffix) in zip(sources, pieces, strict=True)
     }
-    return NetworkGroup(prefix, suffixes)
+    group = NetworkGroup(prefix, suffixes)
+    for source in sources:
+        _try_batch(group, partial(_answers, group, source.name), source.card)
+    return group
 
 
 def _worthwhile_prefix(models: Sequence[onnx.ModelProto]) -> Sequence[str] | None:

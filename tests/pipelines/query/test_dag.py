@@ -194,6 +194,11 @@ def test_areas_of_movement_between_which_nothing_lies_are_refused() -> None:
     compile_dag(query(DETECT | {"motion": {"min_area": 0.1, "max_area": 0.1}}))
 
 
+def test_parameters_of_movement_are_refused_beside_a_network() -> None:
+    said = ["nodes[0].motion: only for model: motion: remove it, or name that"]
+    assert problems(DETECT | {"model": "yolox-nano", "motion": {"min_area": 0.01}}) == said
+
+
 def test_only_one_network_that_looks_at_whole_frames_is_shown_more_of_them() -> None:
     plates = {"name": "plates", "task": "detect", "model": "yolox-nano", "input": "detect", "detail": 544}
     only = "only for networks that look at whole frames: remove it"

@@ -164,6 +164,7 @@ def test_a_bare_node_selects_everything() -> None:
         ("detect[label == 3]", "'label' is a name: quote '3' (at character 17)"),
         ("detect[label == and]", "quote 'and'"),
         ("detect[confidence > high]", "expected a number to compare 'confidence' with, found 'high' (at character 21)"),
+        ("detect[area >= 2000]", "'area' is a share, 0 to 1, and never 2000 (at character 16)"),
         ("detect[confidence > 0.5x]", "'0' is not understood"),
         ("detect[label == 'car]", '"\'" is not understood (at character 17)'),
         ("detect[label == car and]", "expected a field, found ']' (at character 24)"),

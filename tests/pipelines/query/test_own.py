@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from operators.base import Call
+from operators.base import Call, make_ready
 from operators.extensions import extended, kinds
 from operators.frames.frame import Frame, Region
 from operators.recognise.own import OwnRecogniser
@@ -127,6 +127,20 @@ def test_a_class_without_the_methods_of_an_operator_is_refused(
 def test_an_instance_in_the_place_of_a_class_is_refused() -> None:
     with pytest.raises(BadInput, match=r"odd: is a Brightness: give a class"):
         kinds(OwnNode, "task", ["odd"], NODE_TYPES, {"odd": Brightness("odd")})  # type: ignore[dict-item]
+
+
+def test_a_class_does_not_take_the_place_of_a_task_that_ships() -> None:
+    with pytest.raises(BadInput, match="detect: is there already: choose another name"):
+        kinds(OwnNode, "task", ["detect"], NODE_TYPES, {"detect": Ground})
+
+
+async def test_what_its_preparation_raises_is_one_line_that_names_it() -> None:
+    class Odd(Brightness):
+        async def prepare(self) -> None:
+            raise OSError("no file")
+
+    with pytest.raises(BadInput, match="operator Odd: prepare has raised OSError: no file"):
+        await make_ready(Odd("odd"))
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,10 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ("a: \0", "is not valid YAML"),
         ("---\na: 1\n---\nb: 1", "expected a single document"),
         ("a: " + "x" * 300_000, ": is larger than 256 KiB"),
+        ("variants: int8", ":1: variants: is 'int8'; allowed: auto, off, false"),
+        ("variants: yes", ":1: variants: is true; allowed: auto, off, false"),
+        ("priority: 0.5", ":1: priority: 0.5 should be a whole number"),
+        ("nodes: [{name: d, task: detect, model: 5}]", ":1: nodes[0].model: should be text; put it in quotes"),
         ("name: 12\nversion: 1", ":1: name: should be text; put it in quotes"),
         ("version: 1\nslo_ms: 0x" + "F" * 20_000, ":2: is not valid YAML: a number without end"),
         ("version: 1\nslo_ms: " + "1:" * 3000 + "1", ":2: is not valid YAML: a number without end"),
@@ -303,7 +307,7 @@ def test_a_mask_that_is_none_is_one_clear_line(tmp_path: Path, given: str, said:
         ("5", "is 5: write {fps: 5} for so many frames a second"),
         ("2.5 fps", "is '2.5 fps': write {fps: 2.5} for so many frames a second"),
         ("keyfames", "is 'keyfames'; did you mean 'keyframes'? allowed: all, keyframes, {fps: 5}"),
-        ("true", "is True; allowed: all, keyframes"),
+        ("true", "is true; allowed: all, keyframes"),
     ],
 )
 def test_a_sample_that_is_none_is_told_what_was_meant(tmp_path: Path, written: str, said: str) -> None:
@@ -318,7 +322,7 @@ def test_a_word_is_no_number(tmp_path: Path, word: str) -> None:
     read = "'true'" if word in ("yes", "true") else "'false'"
     assert [line.partition(": ")[2] for line in problems_of(path)] == [
         f"slo_ms: {read} should be a number",
-        f"streams[1].max_width: {read} should be a integer",
+        f"streams[1].max_width: {read} should be a whole number",
         f"nodes[0].motion.min_area: {read} should be a number",
         f"nodes[2].margin: {read} should be a number",
     ]

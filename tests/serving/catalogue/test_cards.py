@@ -55,6 +55,8 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
             r"decoding\.box_oder: unknown key; did you mean 'box_order'\?",
         ),
         ({"classes": None}, "'classes' is missing"),
+        ({"classes": ["smoke"]}, "one class of logits is always certain: put a sigmoid behind it"),
+        ({"classes": list(range(1000))}, r"classes\[0\]: should be text; put it in quotes \(and 999 more\)"),
         ({"temperature": 0.0}, "temperature"),
         (
             {"temperature": 2.0, "scores": "probabilities"},

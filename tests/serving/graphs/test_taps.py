@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.cut_points import CutPoint
@@ -44,3 +45,19 @@ def test_a_tap_is_the_activations_pooled_to_the_grid() -> None:
     channels, rows, columns = grid
     blocks = activation.reshape(2, channels, rows, activation.shape[2] // rows, columns, -1)
     np.testing.assert_allclose(found, blocks.mean(axis=(3, 5)).reshape(2, -1), rtol=1e-4, atol=1e-5)
+
+
+def test_a_tap_of_numbers_of_another_kind_is_told_in_float32() -> None:
+    half = helper.make_graph(
+        [helper.make_node("Neg", ["images"], ["less"]), helper.make_node("GlobalAveragePool", ["less"], ["end"])],
+        "half",
+        [helper.make_tensor_value_info("images", TensorProto.FLOAT16, ["N", 3, 4, 4])],
+        [helper.make_tensor_value_info("end", TensorProto.FLOAT16, ["N", 3, 1, 1])],
+    )
+    model = helper.make_model(half, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    engine = OnnxRuntimeEngine("half", threads=1)
+    engine.load([tapped(model, [CutPoint("less", (None, 3, 4, 4), 1, 0.5)])[0].SerializeToString()])
+    less, tap = engine.run(0, np.ones((2, 3, 4, 4), np.float16))
+    engine.close()
+    assert (less.dtype, tap.dtype, tap.shape) == (np.float16, np.float32, (2, 48))
+    assert (tap == -1).all()

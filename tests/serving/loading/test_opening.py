@@ -12,11 +12,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue, Entry
+from serving.engines.groups import GroupRequest
 from serving.engines.network import run_in_steps
 from serving.engines.session import session_options
 from serving.errors import ModelError
-from serving.loading.opening import open_model
+from serving.loading.opening import open_group, open_model
 from serving.scheduling.requests import Urgency
+from serving.variants.artefacts import ResolvedModel
+from serving.variants.variant import reference
 from tests.models import UINT8, mean_model, save_graph, write_card
 
 
@@ -88,6 +91,40 @@ def test_pictures_are_run_one_by_one_where_the_graph_has_a_batch_of_one_inside(t
     assert run_in_steps(network.run, images(1, 5), 1)[0][:, 0].tolist() == [1, 5]
 
 
+def test_pictures_are_run_one_by_one_where_one_changes_what_is_said_of_another(tmp_path: Path) -> None:
+    """As by a normalisation that was exported in its form for training."""
+    nodes = [
+        helper.make_node("ReduceMean", ["images"], ["usual"], axes=[0], keepdims=1),
+        helper.make_node("Sub", ["images", "usual"], ["apart"]),
+        mean_of("apart"),
+    ]
+    assert open_model(odd_graph(tmp_path / "m", nodes), 1).batch_limit == 1
+
+
+def test_a_network_with_cuts_is_run_one_by_one_where_it_would_be_without(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Mul", ["images", "two"], ["twice"]),
+        helper.make_node("Reshape", ["twice", "shape"], ["rows"]),
+        mean_of("rows", [2]),
+    ]
+    entry = odd_graph(tmp_path / "m", nodes)
+    group = open_group([ResolvedModel("m", entry, reference("m"), entry.path, cuts=("twice",))], 1)
+    assert group.batch_limit == 1
+    asked = GroupRequest("m", images(1, 5))
+    assert group.run([asked], 1)[0][0][:, 0].tolist() == [2, 10]
+
+
+def test_a_recogniser_with_outputs_that_nobody_reads_runs_with_cuts(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mul", ["images", "two"], ["twice"]), mean_of("twice")]
+    entry = odd_graph(tmp_path / "m", nodes)
+    model = onnx.load(entry.path)
+    model.graph.output.append(helper.make_tensor_value_info("twice", TensorProto.FLOAT, ["N", 3, 4, 4]))
+    onnx.save(model, entry.path)
+    entry = entry_of(tmp_path)
+    group = open_group([ResolvedModel("m", entry, reference("m"), entry.path, cuts=("twice",))], 1)
+    assert group.run([GroupRequest("m", images(1, 5))], 2)[0][0][:, 0].tolist() == [2, 10]
+
+
 @pytest.mark.parametrize(
     ("node", "output"),
     [
@@ -152,8 +189,19 @@ def test_outputs_come_in_the_cards_order(tmp_path: Path) -> None:
         helper.make_node("ReduceMin", ["images"], ["low"], axes=[1, 2, 3], keepdims=0),
     ]
     save_graph(tmp_path / "m" / "net.onnx", nodes, {"high": ["N"], "low": ["N"]})
-    low, high = open_model(entry_of(tmp_path, outputs=["low", "high"]), 1).run(images(4))
+    finder = {"task": "detect", "decoding": {"kind": "ssd"}, "outputs": ["low", "high"]}
+    low, high = open_model(entry_of(tmp_path, **finder), 1).run(images(4))
     assert (low.tolist(), high.tolist()) == ([4], [6])
+    (low,) = open_model(entry_of(tmp_path, outputs=["low", "high"]), 1).run(images(4))
+    assert low.tolist() == [4]
+
+
+def test_weights_in_another_file_are_refused_since_the_card_does_not_vouch_for_them(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mul", ["images", "two"], ["twice"]), mean_of("twice")]
+    path = odd_graph(tmp_path / "m", nodes).path
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="net.data", size_threshold=0)
+    with pytest.raises(ModelError, match=r"net.onnx lie in another file, .*: write one file, onnx.save\(onnx.load"):
+        open_model(entry_of(tmp_path), 1)
 
 
 def test_an_output_that_is_not_there_is_named(tmp_path: Path) -> None:
