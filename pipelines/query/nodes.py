@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    Tag,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from operators.extensions import Extension
 from pipelines.query.budgets import NodeBudget
@@ -134,6 +126,8 @@ class NetworkNode(Node):
     def _has_a_network(self) -> NetworkNode:
         if self.budget is not None and MOTION in self.models:
             raise ValueError("budget: motion is no network, and its cost is not counted: remove the budget")
+        if len(set(self.models)) < len(self.models):
+            raise ValueError("model: lists one model twice: leave one out")
         return self
 
 

@@ -190,6 +190,7 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ("variants: int8", ":1: variants: is 'int8'; allowed: auto, off, false"),
         ("variants: yes", ":1: variants: is true; allowed: auto, off, false"),
         ("priority: 0.5", ":1: priority: 0.5 should be a whole number"),
+        ("nodes: [{name: d, task: detect, model: [a, b, a]}]", ":1: nodes[0]: model: lists one model twice"),
         ("nodes: [{name: d, task: detect, model: 5}]", ":1: nodes[0].model: should be text; put it in quotes"),
         ("name: 12\nversion: 1", ":1: name: should be text; put it in quotes"),
         ("version: 1\nslo_ms: 0x" + "F" * 20_000, ":2: is not valid YAML: a number without end"),
