@@ -31,7 +31,7 @@ streams: [STREAMS]
 nodes:
   - {name: detect, task: detect, model: yolox-nanoON, labels: [car, bus, truck]}
   - {name: track, task: track, input: detect}
-  - {name: type, task: recognise, input: track, model: vehicle-typeON, answer: look, caches: false}
+  - {name: type, task: recognise, input: track, model: RECOGNISERON, answer: look, caches: false}
 """
 
 
@@ -46,18 +46,18 @@ class Usage:
     """Proportional set size at the end."""
 
 
-def used(folder: Path, video: Path, workers: int, mode: str, frames: int) -> Usage:
+def used(folder: Path, video: Path, workers: int, mode: str, frames: int, recogniser: str = RECOGNISER) -> Usage:
     """So many frames of each worker, from when each has warmed up."""
     folder.mkdir(parents=True)
     with ExitStack() as running:
         address, processes = "127.0.0.1:9", []
         if mode != MODES[0]:
-            options = ("--models", folder.parent / "models", "--load", DETECTOR, "--load", RECOGNISER)
+            options = ("--models", folder.parent / "models", "--load", DETECTOR, "--load", recogniser)
             backend = running.enter_context(backend_process(folder / "backend", *options))
             address = backend.grpc
             processes.append(backend.command.process.pid)
         query = folder / "query.yaml"
-        query.write_text(_text(video, address, mode))
+        query.write_text(_text(video, address, mode, recogniser))
         started = [running.enter_context(_worker(folder / f"worker{number}", query, mode)) for number in range(workers)]
         processes += [each.process.pid for each in started]
         outs = [folder / f"worker{number}" / "out.jsonl" for number in range(workers)]
@@ -83,10 +83,11 @@ def _command(folder: Path, mode: str, arguments: Sequence[object]) -> Sluice:
     return Sluice(folder, "-c", WITHOUT_REGIONS, *arguments, program=sys.executable)
 
 
-def _text(video: Path, address: str, mode: str) -> str:
+def _text(video: Path, address: str, mode: str, recogniser: str) -> str:
     streams = ", ".join(f"{{id: s{number}, uri: '{video}'}}" for number in range(STREAMS))
     on = "" if mode == MODES[0] else " on gpu"
-    return QUERY.replace("ADDRESS", address).replace("STREAMS", streams).replace("ON", on)
+    asked = QUERY.replace("RECOGNISER", recogniser)
+    return asked.replace("ADDRESS", address).replace("STREAMS", streams).replace("ON", on)
 
 
 def _wait(outs: Sequence[Path], started: Sequence[Sluice], wanted: Sequence[int]) -> None:
