@@ -82,10 +82,10 @@ class Audit:
     def answers_at_once(self) -> None:
         """Begin on probation in place of the shadow: elsewhere the shortcut was seen to agree as often as is wanted.
 
-        Where it was switched off, or has been asked before, the stream knows better.
+        Once only: where it was switched off, or has been asked before, the stream knows better.
         """
         state = self.state
-        if state.phase == "shadow" and not state.switched_off and not state.recent.elder.audits:
+        if state.phase == "shadow" and not state.attempt and not state.recent.elder.audits:
             state.phase = "probation"
 
     def in_shadow(self) -> Ticket | None:

@@ -63,8 +63,6 @@ class ExitsInUse:
     version: int
     data: bytes
     """The artefact that they are of; there may be a newer one."""
-    compared: bool = False
-    """See ``ExitChoice``."""
 
     def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
         """Answer looks that ran on: the first exit that is sure does."""
@@ -222,7 +220,7 @@ class HeardExits:
         assert self.artefact is not None
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data, choice.compared)
+        return ExitsInUse(number, exits, choice.thresholds, choice.spared, self.version, self.data)
 
     def try_again(self) -> None:
         """Count anew what is held in vain; the looks so far are kept."""

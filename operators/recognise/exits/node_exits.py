@@ -106,10 +106,7 @@ class NodeExits:
             return None
         used = [(kind, found) for kind in self.kinds if (found := kind.of(name).in_use) is not None]
         for kind, found in used:
-            audit = stream.audits.of(kind.key)
-            audit.stands_for(found.number)
-            if found.compared:
-                audit.answers_at_once()
+            stream.audits.of(kind.key).stands_for(found.number)
         wanted = [kind for kind in self.kinds if kind.of(name).wants_taps]
         if (wanted or used) and not cut.is_open:
             cut.open_where_due()

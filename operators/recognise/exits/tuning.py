@@ -40,8 +40,6 @@ class ExitChoice:
     """Share of the network's work that they are expected to spare, 0…1."""
     rates: Rates | None = None
     """Their rates for these words, for WEG; None: they were not measured."""
-    compared: bool = False
-    """Whether a recording of the camera has shown that they agree as often as is wanted, on looks at other objects."""
 
     def asked(self, artefact: ExitArtefact) -> list[LearnedExit]:
         """The exits that are asked, with their thresholds."""
@@ -85,7 +83,7 @@ def as_learnt(artefact: ExitArtefact, spec: ExitsSpec) -> ExitChoice | None:
     shares = {cut.tensor: cut.share for cut in spec.cuts}
     spared = sum(each.hit_rate * (1 - shares[each.tensor]) for each in artefact.card.exits)
     thresholds = tuple(each.threshold for each in artefact.exits)
-    return ExitChoice(thresholds, None, spared, compared=True) if any(thresholds) else None
+    return ExitChoice(thresholds, None, spared) if any(thresholds) else None
 
 
 def chosen_on(
