@@ -174,17 +174,18 @@ class KalmanTracker:
     def _age(self, step_s: float) -> None:
         """Let time pass: tracks move on, and those that were not seen for too long end.
 
-        Until a track is confirmed, the time it was missed is taken off the time it was seen, and it ends below 0.
+        Until a track is confirmed, half of the time it was missed is taken off the time it was seen, and it ends below
+        half a frame less than 0: one that is seen in every second frame is confirmed, one in every third is not.
         """
         patience_s = max(self._settings.lost_after_s, PATIENCE_FRAMES * self._last_step_s) + _ROUNDING_S
         self._last_step_s = step_s
         if not len(self._numbers):
             return
         missed = (self._unseen_s > 0) & ~self._confirmed
-        self._seen_s = self._seen_s - step_s * missed
+        self._seen_s = self._seen_s - step_s / 2 * missed
         self._carried_s = self._carried_s * ~missed
         self._unseen_s = self._unseen_s + step_s
-        self._keep(np.flatnonzero((self._unseen_s <= patience_s) & (self._seen_s > -_ROUNDING_S)))
+        self._keep(np.flatnonzero((self._unseen_s <= patience_s) & (self._seen_s > -step_s / 2 - _ROUNDING_S)))
         self._motion = predict(self._motion, min(step_s, patience_s))
 
     def _associated(self, seen: _Seen, free: Mask) -> Pairs:
