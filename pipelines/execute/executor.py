@@ -12,7 +12,6 @@ from operators.base import Operator
 from operators.frames.frame import Region
 from operators.wire.schema import FrameHeader, NodeDecision, Outcome, Plan, Result
 from pipelines.execute.ahead import Waiting
-from pipelines.execute.frame_answers import FrameAnswers
 from pipelines.execute.lane import Claim, Dropped
 from pipelines.execute.lanes import FrameTurn, Lanes, LoadFrame
 from pipelines.execute.moments import Moment
@@ -110,11 +109,11 @@ class Executor:
         droppable = self._policies.get(stream) == "drop_late"
         start = Start(stream, now_s, deadline_s, droppable, waiting_s, lane.crowded, header.id, unhurried)
         progress = self._walk.begin(turn.frame, start, ahead, turn.watch.another(), turn.answers)
-        return self._analyse(progress, turn.answers, moment, (turn.began_s - moment.captured_s) * 1000)
+        return self._analyse(progress, moment, (turn.began_s - moment.captured_s) * 1000)
 
-    async def _analyse(self, progress: Progress, answers: FrameAnswers, moment: Moment, queue_ms: float) -> Result:
+    async def _analyse(self, progress: Progress, moment: Moment, queue_ms: float) -> Result:
         frame = progress.frame
-        walked = await self._walk.through(progress, answers)
+        walked = await self._walk.through(progress)
         cause = None if walked.failure is None else redact(walked.failure)
         stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **progress.watch.finish()}
         plan = self._plan(frame.stream, moment, stages_ms, walked.nodes)

@@ -73,6 +73,11 @@ class FrameAnswers:
         """Whether there are several walks; one by itself need not ask here."""
         return len(self._walks) > 1
 
+    def close(self) -> None:
+        """Let go of walks and answers once they are done: failures hold the calls that lead here, and the frame."""
+        self._walks.clear()
+        self._answers.clear()
+
     def join(self, walk: Sharer) -> None:
         """Take another walk, before any begins; those with earlier deadlines come first."""
         self._walks.append(walk)
@@ -96,20 +101,21 @@ class FrameAnswers:
         """An operator's answer; for all but the first walk that asks, with the milliseconds that it took."""
         if len(self._sharers(operator)) < 2:
             return await ask(operator, frame, regions, call), None
-        told = self._answers.get(id(operator))
-        if told is not None:
-            noted = await told
+        key = id(operator)
+        if key in self._answers:
+            noted = await self._answers[key]
             return noted.onto(regions), noted.took_ms
-        told = self._answers[id(operator)] = asyncio.get_running_loop().create_future()
+        self._answers[key] = asyncio.get_running_loop().create_future()
         before, started_s = [(each, len(each.attributes), each.track_id) for each in regions], time.perf_counter()
         try:
             answer = await ask(operator, frame, regions, call)
             noted = _Noted.of(answer, before, 1000 * (time.perf_counter() - started_s))
         except BaseException as error:
-            told.set_exception(error if isinstance(error, Exception) else RuntimeError("the frame was given up"))
-            told.exception()  # nobody else may ever ask
+            given_up = RuntimeError("the frame was given up")
+            self._answers[key].set_exception(error if isinstance(error, Exception) else given_up)
+            self._answers[key].exception()  # nobody else may ever ask
             raise
-        told.set_result(noted)
+        self._answers[key].set_result(noted)
         return answer, None
 
     def _sharers(self, operator: Operator) -> list[Sharer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
@@ -78,4 +79,5 @@ class Lanes:
             decode = partial(watch.timed, "decode", load)
             frame = decode() if header.raw else await in_thread(decode)
             decoded()
-            await work(FrameTurn(frame, began_s, watch, FrameAnswers()))
+            with closing(FrameAnswers()) as answers:
+                await work(FrameTurn(frame, began_s, watch, answers))

@@ -61,8 +61,6 @@ class _NodeTurn(NamedTuple):
     node: DagNode
     regions: Sequence[Region]
     call: Call
-    answers: FrameAnswers
-    """Those of nodes that other walks with the frame share."""
 
     @property
     def has_work(self) -> bool:
@@ -72,8 +70,11 @@ class _NodeTurn(NamedTuple):
 class Progress:
     """A frame with all that it takes along, and how far it has come in one walk; a ``Sharer``."""
 
-    def __init__(self, walk: Walk, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch) -> None:
-        self.frame, self.start, self.ahead, self.watch = frame, start, ahead, watch
+    def __init__(
+        self, walk: Walk, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch, answers: FrameAnswers
+    ) -> None:
+        """``answers``: those of nodes that other walks with the frame share."""
+        self.frame, self.start, self.ahead, self.watch, self.answers = frame, start, ahead, watch, answers
         self._walk = walk
         self.found: list[Region] = []
         self.seen: dict[str, Sequence[Region]] = {}
@@ -120,20 +121,14 @@ class Walk:
         if frame.stream not in self._here:
             self._here[frame.stream] = Failures()
         self._planner.begins(start)
-        progress = Progress(self, frame, start, ahead, watch)
+        progress = Progress(self, frame, start, ahead, watch, answers)
         answers.join(progress)
         return progress
 
-    async def through(self, progress: Progress, answers: FrameAnswers) -> Walked:
-        """Run every node; raises ``Dropped`` where one finds the frame too late.
-
-        ``answers``, which know all walks with the frame, are not part of one: a circle would keep it in memory.
-        """
+    async def through(self, progress: Progress) -> Walked:
+        """Run every node; raises ``Dropped`` where one finds the frame too late."""
         for group in self._dag.groups:
-            turns = [
-                _NodeTurn(node, node.select(progress.seen), self._call(node, progress, answers), answers)
-                for node in group
-            ]
+            turns = [_NodeTurn(node, node.select(progress.seen), self._call(node, progress)) for node in group]
             several = len(turns) > 1 and sum(turn.has_work for turn in turns) > 1
             failure = await (self._together(turns, progress) if several else self._in_order(turns, progress))
             if failure is not None:
@@ -190,11 +185,11 @@ class Walk:
 
     async def _asked(self, turn: _NodeTurn, progress: Progress, regions: Sequence[Region]) -> NodeAnswer:
         name, watch = turn.node.name, progress.watch
-        if not turn.answers.shares:
+        if not progress.answers.shares:
             with watch.stage(name):
                 return await ask(self._operators[name], progress.frame, regions, turn.call)
         with watch.stage(name):
-            asked = turn.answers.ask(self._shared[name], progress.frame, regions, turn.call)
+            asked = progress.answers.ask(self._shared[name], progress.frame, regions, turn.call)
             answer, took_ms = await asked
             if name in self._adds:
                 self._adds[name].add(progress.frame, answer.regions)
@@ -202,10 +197,10 @@ class Walk:
             watch.stages_ms[name] = took_ms
         return answer
 
-    def _call(self, node: DagNode, progress: Progress, answers: FrameAnswers) -> Call:
-        if not answers.shares:
+    def _call(self, node: DagNode, progress: Progress) -> Call:
+        if not progress.answers.shares:
             return self.plan(node, progress)
-        return answers.call(self._shared[node.name], progress)
+        return progress.answers.call(self._shared[node.name], progress)
 
     def plan(self, node: DagNode, progress: Progress) -> Call:
         """A node's task, as the planner decides."""
@@ -219,7 +214,7 @@ class Walk:
 
     def _take(self, turn: _NodeTurn, progress: Progress, answer: NodeAnswer) -> None:
         """Take in what a node has answered: regions get their ids, the planner and observers hear of it."""
-        node, regions, call, _ = turn
+        node, regions, call = turn
         stream, took_ms = progress.frame.stream, progress.watch.stages_ms[node.name]
         if (here := self._here.get(stream)) is not None:
             here.running.pop(node.name, None)
@@ -235,7 +230,6 @@ class Walk:
 
     def _failed(self, turn: _NodeTurn, progress: Progress, error: Exception) -> str:
         """Log a failure now and then: the result of every failed frame says it. Drop what may have caused several."""
-        error.__traceback__ = None  # walks that share the node keep the error, and these calls would keep the picture
         if isinstance(error, TooLate):
             raise Dropped(LATE) from error
         node = turn.node

@@ -29,6 +29,7 @@ from tests.turns import turns
 
 DETECT = {"name": "detect", "task": "detect", "model": "boxes"}
 TRACK = {"name": "track", "task": "track", "input": "detect"}
+BESIDE = {"name": "beside", "task": "detect", "model": "boxes"}
 COLOUR = {"name": "colour", "task": "recognise", "input": "track", "model": "colours"}
 KIND = {"name": "kind", "task": "recognise", "input": "track[label == car]", "model": "kinds"}
 FACES = {"name": "faces", "task": "detect", "input": "detect", "model": "faces"}
@@ -239,11 +240,11 @@ class Late(Node):
 
 
 @pytest.mark.parametrize("kind", [Node, Failing, Late])
-@pytest.mark.parametrize("specs", [[(DETECT,)], [(DETECT,), (DETECT, TRACK)]])
+@pytest.mark.parametrize("specs", [[(DETECT,)], [(DETECT,), (DETECT, TRACK)], 2 * [(DETECT, BESIDE)]])
 async def test_a_frame_is_let_go_once_it_is_done(specs: list[tuple[Mapping[str, str]]], kind: type[Node]) -> None:
     """Not only when Python looks for circles, which may be hundreds of frames later."""
     bench, gate = Bench(), asyncio.Event()
-    shared = {"detect": kind("detect", gate), "track": Node("track")}
+    shared = {"detect": kind("detect", gate), "beside": kind("beside"), "track": Node("track")}
     queries = [bench.query(shared, *each, policy="drop_late") for each in specs]
     gc.collect()
     gc.disable()

@@ -76,8 +76,7 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
 async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
     walk = Walk(dag, operators, Planner())
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
-    answers = FrameAnswers()
-    return await walk.through(walk.begin(frame, start, None, watch or StageStopwatch(), answers), answers)
+    return await walk.through(walk.begin(frame, start, None, watch or StageStopwatch(), FrameAnswers()))
 
 
 def in_turn(dag: Dag) -> Dag:
@@ -202,7 +201,6 @@ async def test_requests_are_told_their_share_of_the_time() -> None:
     walk = Walk(dag, operators, Planner(), Surroundings(curves=curves.get))
     for _ in range(2):
         start = Start("cam", 0.0, 1e9, False, (), False)
-        answers = FrameAnswers()
-        await walk.through(walk.begin(make_frame(), start, None, StageStopwatch(), answers), answers)
+        await walk.through(walk.begin(make_frame(), start, None, StageStopwatch(), FrameAnswers()))
     assert 0 < said["detect"] < 0.2
     assert said["type"] == 1.0
