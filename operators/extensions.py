@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Collection, Mapping
 from functools import reduce
 from operator import or_
+from pathlib import Path
+from traceback import walk_tb
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -41,6 +43,15 @@ class Extension(Strict):
             return self.made(**keys, **{name: value for name, value in reserved.items() if name in asked})
         except Exception as error:
             raise BadInput(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def raised_at(error: BaseException, made: type[Any]) -> str:
+    """The innermost place of an error in the file of a class, such as ``bright.py:12 in look: ``; empty: none there."""
+    calls = [call for call in walk_tb(error.__traceback__) if call[0].f_globals.get("__name__") == made.__module__]
+    if not calls:
+        return ""
+    code, line = calls[-1][0].f_code, calls[-1][1]
+    return f"{Path(code.co_filename).name}:{line} in {code.co_name}: "
 
 
 E = TypeVar("E", bound=Extension)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from operators.base import Adds, Ahead, Call, NodeAnswer, Operator, ask, shared_part
 from operators.decision import Decision
+from operators.extensions import raised_at
 from operators.frames.frame import Frame, Region
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import NodeDecision
@@ -232,13 +233,14 @@ class Walk:
         """Log a failure now and then: the result of every failed frame says it. Drop what may have caused several."""
         if isinstance(error, TooLate):
             raise Dropped(LATE) from error
-        node = turn.node
+        node, spec = turn.node, turn.node.spec
         progress.echo(node, turn.call, NodeAnswer(), {})
         stream, kind = progress.frame.stream, f"{node.name}: {type(error).__name__}"
         failure = f"{kind}: {error}"
         if (here := self._here.get(stream)) is None:
             return failure  # it was forgotten while the frame was at the node, which failed for want of it
-        here.mishaps.note(f"stream {stream}: node {kind}", str(error))
+        place = raised_at(error, spec.made) if isinstance(spec, OwnNode) else ""
+        here.mishaps.note(f"stream {stream}: node {kind}", f"{place}{error}")
         if not isinstance(error, SluiceError):  # those say what is wrong, such as an engine's
             here.running[node.name] = (here.running[node.name] + 1) % AFTER
             if not here.running[node.name]:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from operators.extensions import raised_at
 from operators.frames.codec import FrameError, preview
 from operators.observer import Observers
 from operators.wire.bounds import SNAPSHOT_BYTES
@@ -133,7 +134,7 @@ class Delivery:
                 why, not_before_s = str(error), error.not_before_s
             except Exception as error:  # no library's surprise stops the others
                 failures += 1
-                why = f"{type(error).__name__}: {error}"
+                why = f"{type(error).__name__}: {raised_at(error, type(self._sink))}{error}"
             else:
                 self._well()
                 self.ended("delivered", notice)

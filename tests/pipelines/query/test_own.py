@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +21,12 @@ from operators.recognise.whole_frame import WholeFrame
 from operators.testing import CALL, FakeEngine, make_frame, make_region
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
+from pipelines.execute.frame_answers import FrameAnswers
+from pipelines.execute.stopwatch import StageStopwatch
+from pipelines.execute.walk import Walk
+from pipelines.planning.planner import Planner, Start
 from pipelines.query.check import examine
+from pipelines.query.dag import compile_dag
 from pipelines.query.draft import Draft
 from pipelines.query.nodes import NODE_TYPES, OwnNode
 from pipelines.query.query_file import Query
@@ -51,6 +58,23 @@ class Brightness(OwnRecogniser):
 
     def look(self, pictures: Sequence[Image]) -> Sequence[tuple[str, float]]:
         return [("bright" if picture.mean() > 100 else "dark", 1.0) for picture in pictures]
+
+
+class Torn(Ground):
+    """Raises in a library that it calls."""
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        return list(json.loads("{"))
+
+
+class Blind(Brightness):
+    """Raises in a thread, in a method of its own."""
+
+    def look(self, pictures: Sequence[Image]) -> Sequence[tuple[str, float]]:
+        return [self._word(picture) for picture in pictures]
+
+    def _word(self, picture: Image) -> tuple[str, float]:
+        raise ValueError(f"{picture.ndim} axes")
 
 
 OWN: Mapping[str, type[Any]] = {"ground": Ground, "brightness": Brightness}
@@ -141,6 +165,30 @@ async def test_what_its_preparation_raises_is_one_line_that_names_it() -> None:
 
     with pytest.raises(BadInput, match="operator Odd: prepare has raised OSError: no file"):
         await make_ready(Odd("odd"))
+
+
+@pytest.mark.parametrize(
+    ("task", "cause", "logged"),
+    [
+        (
+            "torn, parts: {a: [0, 1]}",
+            "JSONDecodeError: Expecting",
+            r"JSONDecodeError: test_own\.py:\d+ in process: Expec",
+        ),
+        ("blind", "ValueError: 3 axes", r"ValueError: test_own\.py:\d+ in _word: 3 axes"),
+    ],
+)
+async def test_the_log_says_where_in_its_file_it_has_raised_and_the_result_what(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, task: str, cause: str, logged: str
+) -> None:
+    nodes = f"version: 1\nname: test\nslo_ms: 250\nnodes: [{{name: own, task: {task}}}]\n"
+    dag = compile_dag(examine(write(tmp_path / "q.yaml", nodes), own={"torn": Torn, "blind": Blind}).require())
+    walk = Walk(dag, {"own": node(dag.nodes[0].spec, Environment(FakeEngine()))}, Planner())
+    start = Start("cam", 0.0, 1e9, False, (), False)
+    found = await walk.through(walk.begin(make_frame(), start, None, StageStopwatch(), FrameAnswers()))
+    assert found.failure is not None
+    assert found.failure.startswith(f"own: {cause}")
+    assert re.match(f"stream cam: node own: {logged}", caplog.messages[0])
 
 
 @pytest.mark.parametrize(

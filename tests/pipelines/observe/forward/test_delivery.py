@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -49,6 +50,13 @@ async def test_how_it_ends(script: list[Exception | None], outcome: str, tried: 
     sink, outcomes = Scripted(*script), Outcomes()
     await way(sink, FakeClock(), outcomes).deliver(event_note(), 0.0, no_frame)
     assert (outcomes.ended, sink.tried) == ([outcome], tried)
+
+
+async def test_the_log_says_where_a_sink_has_raised(caplog: pytest.LogCaptureFixture) -> None:
+    await way(Scripted(ValueError("odd"), None), FakeClock(), Outcomes()).deliver(event_note(), 0.0, no_frame)
+    assert re.fullmatch(
+        r"sink hook: ValueError: test_delivery\.py:\d+ in deliver: odd; trying again", caplog.messages[0]
+    )
 
 
 async def test_a_sink_that_never_returns_fails(
