@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -12,6 +13,8 @@ from typing import Generic, TypeVar
 from operators.wire.schema import FrameId
 from pipelines.execute.overload import LATE, QUEUE_FULL, StreamPatience
 from serving.common.clock import SYSTEM, Clock, Timer
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Turn = TypeVar("Turn")
@@ -44,6 +47,8 @@ class Claim(Generic[Turn, T]):
 
     def fail(self, error: Exception) -> None:
         if not self.done.done():
+            if not isinstance(error, Dropped):
+                log.debug("a frame has failed", exc_info=error)
             # The calls that it went through hold this claim, and would with it keep the frame in memory.
             self.done.set_exception(error.with_traceback(None))
 

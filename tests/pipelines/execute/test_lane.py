@@ -167,3 +167,13 @@ async def test_a_timer_is_set_only_where_a_frame_can_be_late(policy, timers, mon
     bench.gate.set()
     assert await task == 0
     assert len(asked) == timers
+
+
+async def test_where_all_is_logged_the_log_says_where_work_has_failed(caplog):
+    async def torn(turn):
+        raise ValueError("torn")
+
+    caplog.set_level("DEBUG", "pipelines.execute.lane")
+    with pytest.raises(ValueError, match="torn"):
+        await run(Lane(), 0, torn, StreamPatience("block"))
+    assert "in torn" in caplog.text
