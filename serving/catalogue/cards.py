@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -124,6 +125,11 @@ class ModelCard(Strict):
         Another size, other normalisation or detail make another network of the same file. 64 hexadecimal digits.
         """
         return hashlib.sha256(f"{self.sha256} {_fed(self.input)}".encode()).hexdigest()
+
+    def read(self, there: Iterable[str]) -> Sequence[str]:
+        """The outputs that are read, in order, where a graph has these; of a recogniser's, the first."""
+        names = self.outputs or tuple(there)
+        return names if self.task == "detect" else names[:1]
 
     @field_validator("file")
     @classmethod

@@ -60,13 +60,13 @@ def _open_size(model: onnx.ModelProto, card: ModelCard) -> None:
 
 
 def _order_outputs(model: onnx.ModelProto, card: ModelCard) -> None:
-    """Leave the outputs that are read, in their order: recognisers have one."""
+    """Leave the outputs that are read, in their order."""
     have = {output.name: output for output in model.graph.output}
-    if missing := [name for name in card.outputs if name not in have]:
+    read = card.read(have)
+    if missing := [name for name in read if name not in have]:
         raise ModelError(f"model {card.name!r}: no output {missing[0]!r} in the graph; it has {', '.join(have)}")
-    chosen = [have[name] for name in card.outputs or have]
     del model.graph.output[:]
-    model.graph.output.extend(chosen if card.task == "detect" else chosen[:1])
+    model.graph.output.extend(have[name] for name in read)
 
 
 SHIPPED = Path(__file__).parents[1] / "models"

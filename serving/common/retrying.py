@@ -79,7 +79,8 @@ async def retrying(
         try:
             return await work()
         except on as error:
-            delay_s = again.delay_s(error)
+            if (delay_s := again.delay_s(error)) is None:
+                raise
         await asyncio.sleep(delay_s)
 
 
@@ -96,7 +97,8 @@ def retry(
         try:
             return work()
         except on as error:
-            delay_s = again.delay_s(error)
+            if (delay_s := again.delay_s(error)) is None:
+                raise
         pause(delay_s)
 
 
@@ -105,14 +107,13 @@ class _Attempts(Generic[Failure]):
         self._persistence, self._on_failure = persistence, on_failure
         self._began_s, self._failures = time.monotonic(), 0
 
-    def delay_s(self, error: Failure) -> float:
-        """Seconds before the next attempt; raises the error where it is time to give up."""
+    def delay_s(self, error: Failure) -> float | None:
+        """Seconds before the next attempt; None where it is time to give up."""
         self._failures += 1
         waited_s = time.monotonic() - self._began_s
         delay_s = self._persistence.delay_s(self._failures, waited_s, _RNG)
-        if delay_s is None:
-            raise error
-        self._on_failure(error, self._persistence.within_s - waited_s)
+        if delay_s is not None:
+            self._on_failure(error, self._persistence.within_s - waited_s)
         return delay_s
 
 

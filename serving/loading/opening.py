@@ -141,7 +141,7 @@ def _try_batch(network: EngineNetwork | Group, run: Callable[[Array], list[Array
 
 def _alike(alone: Array, together: Array) -> bool:
     """Whether the first rows are about the same; of outputs as long as there are things to be found nothing is told."""
-    slack = ROUNDING * np.abs(alone).max(initial=0.01)
+    slack = ROUNDING * np.abs(np.nan_to_num(alone, posinf=0, neginf=0)).max(initial=0.01)
     return alone.shape[1:] != together.shape[1:] or np.allclose(alone[0], together[0], 0, slack, equal_nan=True)
 
 

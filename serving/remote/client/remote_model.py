@@ -134,13 +134,13 @@ def _input(served: str, card: ModelCard, tensors: Tensors) -> str:
 
 
 def _chosen(served: str, card: ModelCard, tensors: Tensors) -> tuple[tuple[str, TensorSpec], ...]:
-    """The outputs that the card names, in its order; all of them where it names none."""
+    """The outputs that are read by the card."""
     there = dict(tensors.outputs)
-    for name in card.outputs:
+    for name in (read := card.read(there)):
         if name not in there:
             names = ", ".join(printable(each, 40) for each in there)
             raise ModelError(f"{served}: the server has no output {name!r} of its card; it has {names}")
-    chosen = tuple((name, there[name]) for name in card.outputs) or tensors.outputs
+    chosen = tuple((name, there[name]) for name in read)
     last = chosen[0][1].shape[-1]
     if card.task == "classify" and last is not None and last != len(card.classes):
         raise ModelError(f"{served}: the server scores {last} classes, its card lists {len(card.classes)}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 from collections.abc import Callable
+from contextlib import suppress
+from weakref import ref
 
 import pytest
 
@@ -65,6 +68,26 @@ def test_the_last_error_is_raised_and_nobody_is_told_of_another_attempt(loop: Lo
     with pytest.raises(OSError, match="two"):
         loop(work, Persistence(AT_ONCE, attempts=2))
     assert work.told == ["one"]
+
+
+class Told(OSError):
+    """Can be watched."""
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_the_last_error_is_let_go(awaited: bool) -> None:
+    """Not only when Python looks for circles: it holds all that was at work when it was raised."""
+    work, terms = Work(Told("one"), Told("two")), Persistence(AT_ONCE, attempts=2)
+    kept = ref(work.failures[-1])
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(Told):
+            await retrying(work.awaited, OSError, terms, work.tell) if awaited else retry(work, OSError, terms, work.tell)
+        assert not work.failures
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 @both

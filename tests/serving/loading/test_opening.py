@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from serving.backend import Backend
-from serving.catalogue.lookup import Catalogue, Entry
+from serving.catalogue.lookup import Catalogue, Entry, read_weights
 from serving.engines.groups import GroupRequest
 from serving.engines.network import run_in_steps
 from serving.engines.session import session_options
@@ -194,6 +194,30 @@ def test_outputs_come_in_the_cards_order(tmp_path: Path) -> None:
     assert (low.tolist(), high.tolist()) == ([4], [6])
     (low,) = open_model(entry_of(tmp_path, outputs=["low", "high"]), 1).run(images(4))
     assert low.tolist() == [4]
+
+
+def test_a_recogniser_is_read_again_as_it_was_written_whatever_its_card_names_behind_the_first_output(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m").mkdir()
+    highest = helper.make_node("ReduceMax", ["images"], ["high"], axes=[2, 3], keepdims=0)
+    save_graph(tmp_path / "m" / "net.onnx", [highest, mean_of("images")], {"high": ["N", 3], "means": ["N", 3]})
+    entry = entry_of(tmp_path, outputs=["means", "high"])
+    built = tmp_path / "built.onnx"
+    onnx.save(read_weights(entry.path, entry.card), built)
+    (means,) = open_group([ResolvedModel("m", entry, reference("m"), built)], 1).run([GroupRequest("m", images(4))], 1)
+    assert means[0].tolist() == [[4, 5, 6]]
+
+
+@pytest.mark.parametrize("divisor", ["images", "nothing"])
+def test_a_network_that_says_no_numbers_of_a_plain_picture_takes_several_at_once(tmp_path: Path, divisor: str) -> None:
+    nodes = [
+        helper.make_node("Sub", ["two", "two"], ["nothing"]),
+        helper.make_node("Div", ["images", divisor], ["shares"]),
+        helper.make_node("Max", ["shares", "two"], ["above"]),
+        mean_of("above"),
+    ]
+    assert open_model(odd_graph(tmp_path / "m", nodes), 1).batch_limit is None
 
 
 def test_weights_in_another_file_are_refused_since_the_card_does_not_vouch_for_them(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ async def test_requests_wait_no_longer_than_calls_for_a_server_to_say_what_it_ha
         assert server.descriptions == 2, "once to know it, once to verify the server"
 
 
-async def test_outputs_that_the_card_does_not_name_are_passed_over(tmp_path: Path, connected: Connected) -> None:
+async def test_outputs_that_nobody_reads_are_passed_over(tmp_path: Path, connected: Connected) -> None:
     network = means_of_others()
     network.outputs = [("words", "BYTES", [-1, 1]), *network.outputs]
     run, server = network.run, V2Server({"means": network})
@@ -107,7 +107,7 @@ async def test_outputs_that_the_card_does_not_name_are_passed_over(tmp_path: Pat
         answer.raw_output_contents[0] = b"\x03\x00\x00\x00red" * 2
 
     server.spoil = words
-    known = mean_model(tmp_path / "named", outputs=["means"])
+    known = mean_model(tmp_path / "named", outputs=["means", "others"])
     async with serving(server), connected(server, known=known) as client:
         await client.load("means")
         batch = np.moveaxis(PICTURES.astype(np.float32), -1, 1)
