@@ -27,7 +27,8 @@ def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
         model = onnx.load(path, load_external_data=False)
     except Exception as error:  # protobuf's and the file system's exceptions share no base but Exception
         raise ModelError(f"model {card.name!r}: {path} cannot be opened: {first_line(error)}") from error
-    if any(map(onnx.external_data_helper.uses_external_data, model.graph.initializer)):
+    files = onnx.external_data_helper
+    if any(map(files.uses_external_data, files._get_all_tensors(model))):
         remedy = f"write one file, onnx.save(onnx.load({path.name!r}), 'one.onnx')"
         raise ModelError(f"model {card.name!r}: weights of {path} lie in another file, which has no sha256: {remedy}")
     _only_input(model, card)

@@ -83,7 +83,9 @@ async def test_the_last_error_is_let_go(awaited: bool) -> None:
     gc.disable()
     try:
         with suppress(Told):
-            await retrying(work.awaited, OSError, terms, work.tell) if awaited else retry(work, OSError, terms, work.tell)
+            if awaited:
+                await retrying(work.awaited, OSError, terms, work.tell)
+            retry(work, OSError, terms, work.tell)
         assert not work.failures
         assert kept() is None
     finally:

@@ -220,10 +220,18 @@ def test_a_network_that_says_no_numbers_of_a_plain_picture_takes_several_at_once
     assert open_model(odd_graph(tmp_path / "m", nodes), 1).batch_limit is None
 
 
-def test_weights_in_another_file_are_refused_since_the_card_does_not_vouch_for_them(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Mul", ["images", "two"], ["twice"]), mean_of("twice")]
+@pytest.mark.parametrize("weight", ["two", "three"])
+def test_weights_in_another_file_are_refused_since_the_card_does_not_vouch_for_them(
+    tmp_path: Path, weight: str
+) -> None:
+    three = helper.make_node("Constant", [], ["three"], value=numpy_helper.from_array(np.float32([3])))
+    nodes = [three, helper.make_node("Mul", ["images", weight], ["more"]), mean_of("more")]
     path = odd_graph(tmp_path / "m", nodes).path
-    onnx.save(onnx.load(path), path, save_as_external_data=True, location="net.data", size_threshold=0)
+    beside = {"location": "net.data", "size_threshold": 0, "convert_attribute": weight == "three"}
+    model = onnx.load(path)
+    if weight == "three":
+        del model.graph.initializer[:]
+    onnx.save(model, path, save_as_external_data=True, **beside)
     with pytest.raises(ModelError, match=r"net.onnx lie in another file, .*: write one file, onnx.save\(onnx.load"):
         open_model(entry_of(tmp_path), 1)
 
