@@ -251,9 +251,10 @@ class VideoReader:
         context = self._stream.codec_context
         if self._sampling.mode != "keyframes" or not (packet.is_keyframe and context.has_b_frames):
             return []
-        frames: list[Any] = context.decode(None)
-        context.flush_buffers()
-        return frames
+        try:
+            return list(context.decode(None))
+        finally:
+            context.flush_buffers()
 
     def _picture(self, frame: Any, media_time_s: float) -> Picture:
         started = time.perf_counter()

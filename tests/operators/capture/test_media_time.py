@@ -136,3 +136,20 @@ def test_key_frames_to_which_earlier_frames_refer_come_in_order_and_whole(tmp_pa
     with av.open(str(clip)) as container:
         stamps = [float(packet.pts * packet.time_base) for packet in container.demux(video=0) if packet.is_keyframe]
     assert times(clip, Sampling("keyframes")) == pytest.approx([stamp - stamps[0] for stamp in stamps])
+
+
+def test_a_key_frame_that_the_decoder_does_not_give_costs_no_other(tmp_path: Path) -> None:
+    def refuse(packet: None) -> list[Any]:
+        context.decode(packet)
+        reader._stream = stream
+        raise av.error.InvalidDataError(1, "damaged")
+
+    clip = write(tmp_path / "a.mp4", STEADY, b_frames=3)
+    with closing(VideoReader(SourceUri(str(clip)), Sampling("keyframes"))) as reader:
+        pictures, stream = reader.pictures(), reader._stream
+        next(pictures)
+        context = stream.codec_context
+        broken = SimpleNamespace(has_b_frames=True, decode=refuse, flush_buffers=context.flush_buffers)
+        reader._stream = SimpleNamespace(codec_context=broken)
+        assert [picture.media_time_s for picture in pictures] == pytest.approx([4, 6])
+        assert reader.summary() == "packets that could not be decoded: 1"
