@@ -34,10 +34,10 @@ from tests.integration.kafka_side import read_all
 from tests.real.kafka import KafkaBroker, require_jars
 
 CAMERAS = ("one-by-one-person-detection.mp4", "car-detection.mp4")
-ARCHIVE_S, RECORDING_S = 300.0, 60.0
+ARCHIVE_S, RECORDING_S = 1200.0, 240.0
 QUICK_S = 30.0
-TURN_S, QUICK_TURN_S = 15.0, 8.0
-MOST_TURNS, QUICK_TURNS = 8, 2
+TURN_S, QUICK_TURN_S = 30.0, 8.0
+MOST_TURNS, QUICK_TURNS = 20, 2
 SETTLES_S = 3.0
 """Seconds at the beginning of a turn that are not counted: a job begins or ends in them."""
 FPS = 5.0
