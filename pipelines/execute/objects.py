@@ -13,6 +13,7 @@ from operators.frames.frame import Box, Region
 from operators.wire.bounds import LONGEST_MS, Corner, Count, corner, limited, share, word
 from operators.wire.result import OTHER, UNKNOWN
 from operators.wire.schema import Attribute, BoundingBox, Detection, Object
+from pipelines.query.nodes import MOST_OBJECTS
 
 
 class Beside:
@@ -60,7 +61,12 @@ _NOTED = msgspec.json.Decoder(list[_NotedRegion])
 def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
     """Make of what an operator of the user's has noted what messages hold: of NumPy's numbers plain ones.
 
-    ``made``: the regions that it returns. Raises ValueError or TypeError for the rest, as for boxes in pixels."""
+    ``made``: the regions that it returns. Raises ValueError or TypeError for the rest, as for boxes in pixels, and for
+    more regions than a detect node may report."""
+    if len(made) > MOST_OBJECTS:
+        raise ValueError(f"it has returned {len(made)} regions: {MOST_OBJECTS} at most")
+    if wrong := next((box for each in made if not _is_box(box := each.box)), None):
+        raise ValueError(f"{wrong} is no box: x_min < x_max and y_min < y_max")
     noted = [_noted(each, (each.box.x_min, each.box.y_min, each.box.x_max, each.box.y_max)) for each in made]
     noted += [_noted(each) for each in given]
     found = _NOTED.decode(msgspec.json.encode(noted, enc_hook=_scalar))
@@ -68,6 +74,10 @@ def plain(made: Sequence[Region], given: Sequence[Region]) -> None:
         region.label, region.confidence, region.attributes = each.label, each.confidence, each.attributes
         region.track_id, region.parent_id = each.track_id, each.parent_id
         region.box = region.box if each.box is None else Box(*each.box)
+
+
+def _is_box(box: Box) -> bool:
+    return box.x_min < box.x_max and box.y_min < box.y_max
 
 
 def _noted(region: Region, box: tuple[float, float, float, float] | None = None) -> _NotedRegion:

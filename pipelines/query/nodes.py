@@ -20,7 +20,7 @@ MOTION = "motion"
 LEAST_DETAIL, MOST_DETAIL = 64, 2048
 """Pixels of the longer side of what a detect node shows its network."""
 MOST_OBJECTS = 1000
-"""The most objects that a detect node may report of a frame."""
+"""The most objects that a detect node, or an operator of the user's, may report of a frame."""
 
 FRAME = "frame"
 """The input that is the frame itself, and no node."""

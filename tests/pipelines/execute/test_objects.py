@@ -71,6 +71,8 @@ def test_what_an_operator_notes_in_numbers_of_numpy_can_be_a_message():
     "wrong",
     [
         {"box": Box(10, 20, 110, 220)},
+        {"box": Box(0.6, 0.2, 0.4, 0.8)},
+        {"box": Box(0.2, 0.5, 0.4, 0.5)},
         {"track_id": -1},
         {"track_id": "a"},
         {"confidence": float("nan")},
@@ -85,3 +87,10 @@ def test_what_no_message_can_hold_is_refused_where_it_is_noted(wrong):
         setattr(region, name, value)
     with pytest.raises((ValueError, TypeError)):
         plain([region], [])
+
+
+def test_a_crowd_that_no_detector_may_report_is_refused():
+    crowd = [make_region(id=number) for number in range(1001)]
+    plain(crowd[:1000], [])
+    with pytest.raises(ValueError, match="1001 regions: 1000 at most"):
+        plain(crowd, [])
