@@ -29,7 +29,7 @@ def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
         raise ModelError(f"model {card.name!r}: {path} cannot be opened: {first_line(error)}") from error
     files = onnx.external_data_helper
     if any(map(files.uses_external_data, files._get_all_tensors(model))):
-        remedy = f"write one file, onnx.save(onnx.load({path.name!r}), 'one.onnx')"
+        remedy = f"write one file, onnx.save(onnx.load({path.name!r}), 'one.onnx'); the card needs its name and sha256"
         raise ModelError(f"model {card.name!r}: weights of {path} lie in another file, which has no sha256: {remedy}")
     _only_input(model, card)
     if card.input.any_size:
