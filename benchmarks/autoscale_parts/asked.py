@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from math import inf, sqrt
 
 WINDOWS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
-DEVIATIONS = 2.0
-"""Half the width of an interval, in standard deviations of a Poisson count."""
+HALF = 1.0
+"""Half of the standard deviations of a Poisson count that may lie between it and its mean (score interval)."""
 
 
 def asked_per_s(times_s: Sequence[float], now_s: float) -> float:
@@ -22,8 +22,8 @@ def asked_per_s(times_s: Sequence[float], now_s: float) -> float:
     for window_s in WINDOWS_S:
         length_s = min(window_s, now_s)
         count = len(times_s) - bisect_left(times_s, now_s - length_s)
-        low = max(low, max(sqrt(count) - DEVIATIONS / 2, 0.0) ** 2 / length_s)
-        high = min(high, (sqrt(count + 1) + DEVIATIONS / 2) ** 2 / length_s)
+        low = max(low, (sqrt(count + HALF**2) - HALF) ** 2 / length_s)
+        high = min(high, (sqrt(count + HALF**2) + HALF) ** 2 / length_s)
         if low > high:
             break
         if window_s > now_s:  # it is not full yet, and only so much is sure
