@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import msgspec
@@ -18,7 +18,6 @@ from aiokafka.errors import KafkaError
 from operators.wire.bounds import Id, Seq
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, Result, from_json
-from pipelines.kafka.async_clients import place_of
 from pipelines.kafka.topic_reader import records
 from pipelines.settings import BrokerSettings
 from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying
@@ -129,9 +128,8 @@ class KafkaResume:
     async def _read(self, since_s: float) -> Tail:
         await self._flush()
         tail = Tail(self._query)
-        since_ms = max(0, int(since_s * 1000))
-        async for record in records(self._settings, self._topic, "results of this query", since_ms):
-            tail.add(record.value, place_of(record))
+        async for value, place in self._values(since_s * 1000):
+            tail.add(value, place)
         if len(tail):
             log.info("topic %s: %d frames at hand may have their results already", self._topic, len(tail))
         if tail.left_out:
@@ -143,6 +141,11 @@ class KafkaResume:
 
     def recent(self, stream: str) -> list[Result]:
         return self._tail.recent(stream)
+
+    async def _values(self, since_ms: float) -> AsyncIterator[tuple[bytes | None, str]]:
+        since = max(0, int(since_ms))
+        async for record in records(self._settings, self._topic, "results of this query", since):
+            yield record.value, f"topic {self._topic} partition {record.partition} offset {record.offset}"
 
 
 MAX_ANSWERED = 500_000
