@@ -262,7 +262,7 @@ def test_an_oracle_that_a_node_does_not_list_is_opened_too(tmp_path: Path, model
 
 
 def test_what_is_wrong_in_many_places_is_found_at_once(tmp_path: Path, models: Path) -> None:
-    write_card(models / "large", classes=["blue"])
+    write_card(models / "large", classes=["blue", "green"])
     path = write(tmp_path / "q.yaml", FAULTY.format(one="a.mp4", two="b.mp4", models="large"))
     assert [each.split(":")[0] for each in problems_of(path, models)] == ["5", "6", "10"]
 
