@@ -222,11 +222,8 @@ class NodeExits:
             kind.of(stream.name).account.by_oracle(looks, self.cut.whole_s)
 
     def go_on(self, stream: str) -> bool:
-        """Do what is due for a stream; whether other exits are in use there now.
-
-        Before the network is cut that is nothing: what exits are made of is not even imported.
-        """
-        if not self.cut.is_open:
+        """Do what is due for a stream; whether other exits are in use there now."""
+        if not self.cut.is_open:  # nothing is due, and what exits are made of is not even imported
             return False
         began_s = time.thread_time()
         changed = [kind.of(stream).go_on() for kind in self.kinds]
