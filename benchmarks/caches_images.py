@@ -155,8 +155,8 @@ def _made(way: Way, made: Opened) -> Row:
     explored = [cache for cache in made.caches.get(way, ()) if isinstance(cache, CacheExit)]
     return {
         "caches": " ".join(cache.predictor.name for cache in explored),
-        "selectors": sum(cache.selector is not None for cache in explored),
-        "caches_mb": round(sum(cache.memory_bytes for cache in explored) / 1e6, 3),
+        "selectors": sum(cache.selector is not None for cache in explored) if explored else "",
+        "caches_mb": round(sum(cache.memory_bytes for cache in explored) / 1e6, 3) if explored else "",
         "composition_runs": made.plans.get(way[1], ""),
     }
 
