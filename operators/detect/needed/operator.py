@@ -55,6 +55,7 @@ class DetectWhenNeeded:
         self.node = node
         self._detector, self._model, self._terms = detector, model, terms
         self._reference = reference or detector
+        self._handles = self._reference if isinstance(self._reference, Handles) else None
         self._audits = SkipAudits(node, self._reference, model, terms.sure, terms.observer)
         self._ahead = LookAhead(detector, terms.sure)
         self._streams = Streams(self._fresh)
@@ -218,7 +219,7 @@ class DetectWhenNeeded:
         network_s = engine.processor_s(stream.ran or self._model) if detail is None else detail.network_s
         if network_s is None:
             return None
-        return network_s + (self._reference.handling_s if isinstance(self._reference, Handles) else 0.0)
+        return network_s + (0.0 if self._handles is None else self._handles.handling_s)
 
 
 def _timed(tally: SkipTally, look: Callable[[], Reason | None]) -> Reason | None:
