@@ -25,8 +25,9 @@ class Following:
 
     def __init__(self, files: QueryFiles, queries: OpenQueries) -> None:
         self._files, self._queries = files, queries
-        self._seen: dict[Path, bytes] = {}
-        """The digest of each file that was taken or refused."""
+        self._taken: dict[Path, bytes] = {}
+        self._refused: dict[Path, bytes] = {}
+        """The digest of each file that was taken, and refused, as it was last."""
         self._gone: set[Path] = set()
         """Files that were not there at the last look: one that is being replaced may be away for a moment."""
         self._lost = False
@@ -38,7 +39,7 @@ class Following:
         for path, digest, wanted in self._files.first:
             try:
                 await self._queries.take(path, wanted)
-                self._seen[path] = digest
+                self._taken[path] = digest
             except SluiceError as error:  # of a folder's file the first look tells
                 if self._files.is_named(path):
                     raise
@@ -65,14 +66,20 @@ class Following:
             self._lost = True
             return
         self._lost = False
-        for path in [path for path, digest in digests.items() if self._seen.get(path) != digest]:
-            self._seen[path] = digests[path]
-            await self._take(path)
+        names = set(self._queries.files.values())
+        for path, digest in digests.items():
+            if digest not in (self._taken.get(path), self._refused.get(path)):
+                self._refused[path] = digest
+                await self._take(path)
         absent = self._queries.files.keys() - digests.keys()
         for path in absent & self._gone:
-            self._seen.pop(path, None)
             await self._withdraw(path)
-        self._gone = absent
+        self._gone, files = absent, self._queries.files
+        self._taken = {path: digest for path, digest in self._taken.items() if path in files}
+        free = absent or names - set(files.values())  # names that a file which was refused may have
+        self._refused = (
+            {} if free else {path: each for path, each in self._refused.items() if digests.get(path) == each}
+        )
 
     async def _take(self, path: Path) -> None:
         try:
@@ -87,6 +94,7 @@ class Following:
         except Exception as error:  # whatever happens with one query, the others are followed
             log.error("%s: it was not taken: %s: %s", path, type(error).__name__, error)
             return
+        self._taken[path] = self._refused.pop(path)
         log.info("%s: query %s runs as the file says now", path, wanted.query.name)
 
     async def _withdraw(self, path: Path) -> None:

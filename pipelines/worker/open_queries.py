@@ -64,26 +64,27 @@ class OpenQueries:
         return {each.path: name for name, each in self._held.items()}
 
     async def take(self, path: Path, wanted: CompiledQuery) -> None:
-        """Run a query from the next frame on, in place of that which its file held before.
+        """Run a query from the next frame on, in place of that which its file held before; the file may be a new name
+        of the one that it came from.
 
         Raises BadInput, or another SluiceError, where it cannot run; what ran before then runs on.
         """
         name = wanted.query.name
         before = self._held.get(name)
-        if before is not None and before.path != path:
+        if before is not None and before.path != path and before.path.exists():
             raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
         held = await self._opened(path, wanted, before)
         left: _Held | None = held
         try:
             await self.roster.put(held.duties)
         finally:
-            if held.duties in self.roster.duties:
+            if taken := held.duties in self.roster.duties:
                 self._held[name], left = held, before
                 self._tell_alternatives()
             if left is not None:
                 await self._common.close(left.open)
-        for other in [each for each in self._held.values() if each.path == path and each is not held]:
-            await self.withdraw(other.duties.query)
+            for other in [each for each in self._held.values() if taken and each.path == path and each is not held]:
+                await self.withdraw(other.duties.query)
 
     async def withdraw(self, name: str) -> None:
         """Run a query no more, once the frames that it has in work have their results."""

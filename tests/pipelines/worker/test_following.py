@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
 from pipelines.query.dag import CompiledQuery
+from pipelines.settings import BrokerSettings
+from pipelines.worker.common import Common
 from pipelines.worker.following import Following
+from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.query_files import QueryFiles
+from pipelines.worker.worker import WorkerConfig
 from serving.errors import BadInput
 from tests.turns import until
 
@@ -86,6 +93,50 @@ async def test_what_is_refused_is_told_once_and_taken_when_it_is_mended(
     write(tmp_path, a=5)
     await following.look()
     assert ledger.diary == ["a 1", "a 5"]
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[tuple[Following, OpenQueries]]:
+    """Follows files with queries that are really opened."""
+    known, config = catalogue([]), WorkerConfig(BrokerSettings(("127.0.0.1:1",)), "site", "sluice.frames.v1")
+    async with Common(known, Setting()) as common:
+        queries = OpenQueries(config, common, {})
+        following = Following(QueryFiles([folder], known), queries)
+        await following.open()
+        yield following, queries
+
+
+async def test_a_file_that_gets_another_name_keeps_its_query(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path, q=1)
+    first, second = tmp_path / "q.yaml", tmp_path / "a.yaml"
+    async with opened(tmp_path) as (following, queries):
+        for now, then in ((second, first), (first, second)):
+            then.rename(now)
+            for _ in range(3):
+                await following.look()
+                assert [each.query for each in queries.roster.duties] == ["q"]
+            assert dict(queries.files) == {now: "q"}
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+async def test_a_file_that_was_refused_for_its_name_runs_when_the_name_is_free(tmp_path: Path) -> None:
+    write(tmp_path, q=1, other=1)
+    beside = tmp_path / "beside.yaml"
+    async with opened(tmp_path) as (following, queries):
+        beside.write_text(TEXT.format(name="q", slo=2))
+        await following.look()
+        assert beside not in queries.files
+        (tmp_path / "q.yaml").unlink()
+        for _ in range(2):
+            await following.look()
+            assert sorted(each.query for each in queries.roster.duties) == ["other", "q"], "no frame is without it"
+        assert queries.files[beside] == "q"
+        write(tmp_path, q=3)
+        await following.look()
+        beside.write_text(TEXT.format(name="beside", slo=2))
+        for _ in range(2):
+            await following.look()
+        assert queries.files == {tmp_path / "other.yaml": "other", tmp_path / "q.yaml": "q", beside: "beside"}
 
 
 async def test_a_folder_that_cannot_be_read_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -80,6 +80,9 @@ class Life:
         if fails:
             raise Unavailable("the broker is gone")
 
+    async def withdraw(self, name: str) -> None:
+        del self.duties[name]
+
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_of_a_change_that_fails_one_query_is_left_open(late: bool) -> None:
@@ -97,6 +100,19 @@ async def test_of_a_change_that_fails_one_query_is_left_open(late: bool) -> None
         assert [each.parts.executor for each in common._open] == [after.analyser]
         assert list(queries.files) == [Path("a.yaml")]
         assert queries._held["test"].duties is after
+
+
+async def test_a_query_that_gets_another_name_and_fails_late_runs_once() -> None:
+    known, config = catalogue([]), WorkerConfig(NOWHERE, "site", "sluice.frames.v1")
+    async with Common(known, Setting()) as common:
+        queries = OpenQueries(config, common, {})
+        life = queries.roster._life = Life(late=True)  # type: ignore[assignment]
+        await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
+        with pytest.raises(Unavailable):
+            await queries.take(Path("a.yaml"), compiled(query(DETECT, name="renamed"), known))
+        assert [*life.duties] == [each.query for each in queries.roster.duties] == ["renamed"]
+        assert queries.files == {Path("a.yaml"): "renamed"}
+        assert len(common._open) == 1
 
 
 @pytest.mark.parametrize(
