@@ -18,6 +18,8 @@ SMALLEST_REGION = 256 << 10
 MOST_REGIONS = 32
 MOST_REGION_BYTES = 256 << 20
 """All together, for one server; batches that do not fit travel in the message."""
+LEAST_REST, MOST_REST = 16, 1 << 16
+"""Batches that travel in messages before another region is made, where none could be; each time twice as many."""
 
 
 class RegionRing:
@@ -32,12 +34,12 @@ class RegionRing:
 
     def begin_anew(self) -> None:
         """Another server may answer from now on."""
-        self.refused = not region_file.available()
-        """Whether the server takes none, or there are none on this machine."""
+        self._left = self._rest = 0
+        """Batches until another region is made, now and after the next failure."""
 
     async def lend(self, batch: Array) -> OwnedRegion | None:
         """A region that begins with the batch; None where it has to travel in the message."""
-        if self.refused or batch.nbytes < LEAST_BYTES:
+        if batch.nbytes < LEAST_BYTES or not region_file.available():
             return None
         region = self._fitting(batch.nbytes) or await self._made(batch.nbytes)
         if region is None:
@@ -79,6 +81,9 @@ class RegionRing:
 
     async def _made(self, size: int) -> OwnedRegion | None:
         """A new region, in place of a free one where there are many."""
+        if self._left:
+            self._left -= 1
+            return None
         wanted = max(SMALLEST_REGION, 1 << (size - 1).bit_length())
         while self._free and not self._has_room(wanted):
             self.lose(self._free[0])
@@ -87,18 +92,26 @@ class RegionRing:
         try:
             region = create(wanted)
         except Unavailable as error:
-            self.refused = True
+            self._put_off()
             log.info("pictures travel in messages: %s", error)
             return None
         self._all.append(region)
         taken = False
         try:
             taken = await self._register(region.name, wanted)
-            self.refused = not taken
         finally:
             if not taken:
                 self.lose(region)
-        return region if taken else None
+        if not taken:
+            self._put_off()
+            return None
+        self._rest = 0
+        return region
+
+    def _put_off(self) -> None:
+        """Make no region for a while; several that fail together count once."""
+        if not self._left:
+            self._left = self._rest = min(2 * self._rest or LEAST_REST, MOST_REST)
 
     def _has_room(self, more: int) -> bool:
         taken = sum(each.size for each in self._all)

@@ -250,7 +250,7 @@ class ServerChannel:
             await self.ask(REGION_REGISTER, question, PROBE_WITHIN_S)
         except (grpc.aio.AioRpcError, ServerLost, Malformed) as error:
             why = said_by(error) if isinstance(error, grpc.aio.AioRpcError) else str(error) or "it does not answer"
-            log.info("%s takes no shared memory, so pictures travel in messages: %s", self.target, why)
+            log.info("%s takes no shared memory now, so pictures travel in messages: %s", self.target, why)
             return False
         return True
 

@@ -147,7 +147,45 @@ async def test_a_region_is_taken_away_where_its_call_ends_before_the_server_know
     lending.cancel()
     await asyncio.gather(lending, return_exceptions=True)
     assert not ring._all
-    assert not ring.refused
+    assert not ring._left
+
+
+async def test_after_a_region_that_is_not_taken_another_is_tried_ever_more_seldom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    takes, tried = [False], list[bool]()
+
+    async def register(name: str, size: int) -> bool:
+        tried[-1] = True
+        return takes[0]
+
+    ring = RegionRing(register)
+    monkeypatch.setattr(region_ring, "LEAST_REST", 2)
+    lent = None
+    while lent is None:
+        takes[0] = len(tried) >= 20
+        tried.append(False)
+        lent = await ring.lend(LARGE)
+    assert [call for call, is_tried in enumerate(tried) if is_tried] == [0, 3, 8, 17, 34]
+    ring.give_back(lent)
+    assert await ring.lend(LARGE) is lent, "it is used as before"
+    ring.close()
+
+
+async def test_a_region_that_was_taken_is_used_where_another_is_not() -> None:
+    takes = [True]
+
+    async def register(name: str, size: int) -> bool:
+        return takes[0]
+
+    ring = RegionRing(register)
+    first = await ring.lend(LARGE)
+    assert first is not None
+    takes[0] = False
+    assert await ring.lend(LARGE) is None
+    ring.give_back(first)
+    assert await ring.lend(LARGE) is first
+    ring.close()
 
 
 async def test_memory_is_shared_with_the_server_that_follows_one_which_took_none(
