@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -14,13 +14,13 @@ from serving.common.tensors import Array
 from serving.common.threads import in_thread
 from serving.common.untrusted import printable
 from serving.errors import Malformed
-from serving.preprocess import from_bytes
+from serving.preprocess import BytePictures
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE, read_urgency
 from serving.remote.protocol.parameters import Value, number, read_place, set_parameter, values
 from serving.remote.protocol.tensors import add_output, read_inputs
 from serving.remote.protocol.wire_card import IDENTITY, INPUT, LEAST_SCORE
-from serving.remote.server.admission import FLOAT_BYTES, Admission, ServerLimits
+from serving.remote.server.admission import Admission, ServerLimits
 from serving.remote.server.box_outputs import BoxReader, packed
 from serving.remote.server.network_description import NetworkDescription
 from serving.remote.server.registered_regions import RegionsOfOne
@@ -57,18 +57,18 @@ class Inferences:
         urgency = read_urgency(asked, self.clock.monotonic_s())
         pictures = _only(read_inputs(request, wire, None if regions is None else regions.read))
         wanted = _wanted(network, request)
-        with self._counted(network, urgency, len(pictures)), self._room(pictures):
+        items = len(pictures)
+        with self._counted(network, urgency, items), self.admission.room(items, pictures.nbytes):
             card = await self.networks.fitted(network, pictures)
-            batch = await _beside(partial(from_bytes, card.input, pictures), pictures.size)
-            outputs = await self.networks.backend.infer(network.name, batch, urgency)
+            outputs = await self.networks.backend.infer(network.name, BytePictures(card.input, pictures), urgency)
             arrays = await self._told(network, card, outputs, asked)
-            queue = self.admission.items - len(pictures)
+            queue = self.admission.items - items
         response = pb.ModelInferResponse(model_name=network.name, model_version=network.card.version, id=request.id)
         set_parameter(response.parameters, QUEUE, queue)
         set_parameter(response.parameters, IDENTITY, network.card.identity)
         for name, output in wanted.items():
             self._put(response, name, arrays[name], output, regions)
-        return len(pictures), response
+        return items, response
 
     @contextmanager
     def _counted(self, network: NetworkDescription, urgency: Urgency, items: int) -> Iterator[None]:
@@ -78,9 +78,6 @@ class Inferences:
             answered = True
         finally:
             asked.ended(self.clock.monotonic_s(), answered)
-
-    def _room(self, pictures: Array) -> AbstractContextManager[None]:
-        return self.admission.room(len(pictures), pictures.size * FLOAT_BYTES)
 
     async def _told(
         self, network: NetworkDescription, card: ModelCard, outputs: list[Array], asked: Mapping[str, Value]
