@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,19 @@ import pytest
 import yaml
 
 from pipelines.query.draft import load_query
+from pipelines.settings import (
+    decoded_memory,
+    device,
+    hwaccel,
+    metrics_streams,
+    model_memory,
+    parse_servers,
+    stalled_end_s,
+    stream_bounds,
+    time_limits,
+)
 from serving.catalogue.public import public_models
+from serving.errors import BadInput
 from tests.commands import accepted
 from tests.real.helm import helm
 
@@ -210,6 +222,23 @@ def test_secrets_are_named_and_never_written() -> None:
         ((*FEW, "--set", "broker.securityProtocol=SASL_SSL"), "SASL needs a Secret"),
         ((*FEW, "--set", "adapt.queries={other.yaml}"), "there is no query other.yaml"),
         ((*FEW, "--set-string", rf"queries.paid\.yaml={PAID}"), "queries paid.yaml: name a storageClaim"),
+        ((*FEW, "--set-string", r"queries.bad\.yaml=streams: ["), "queries bad.yaml: error converting YAML"),
+        ((*FEW, "--set-string", r"queries.bad\.yaml=- a"), "queries bad.yaml: error"),
+        ((*FEW, "--set-string", r"queries.a_b\.yaml=name: a,queries.a-b\.yaml=name: b"), "called as those of a-b.yaml"),
+        ((*FEW, "--set", "serve.query=other.yaml"), "serve.query: there is no query other.yaml"),
+        ((*FEW, "--set", "schedule.enabled=true,schedule.machines=a: ["), "schedule.machines: error converting YAML"),
+        ((*FEW, "--set", "broker.secret=login"), "broker.secret: broker.securityProtocol is not SASL"),
+        ((*FEW, "--set", "broker.caSecret=ca,broker.secret=login,broker.securityProtocol=SASL_PLAINTEXT"), "caSecret"),
+        (
+            (*FEW, "--set", "worker.autoscaling.enabled=true,worker.autoscaling.min=5,worker.autoscaling.max=9"),
+            "at least 5",
+        ),
+        ((*FEW, "--set", "worker.resources.limits.memory=2GB"), "memory"),
+        ((*FEW, "--set", "image.tag=a b"), "image.tag"),
+        (
+            (*FEW, "--set-json", 'backends=[{"name":"a","resources":{}},{"name":"a","resources":{}}]'),
+            "two are called a",
+        ),
         (
             (
                 *FEW,
@@ -224,6 +253,54 @@ def test_wrong_values_are_refused_in_words(wrong: tuple[str, ...], said: str) ->
     done = render(*wrong)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["a:99999", "a:0", "a:", ":9092", "a:9092/", "a:9092,", "a b:1", "a:x", "[fd00::1:9092", "a,b:70000", "ä:1"]
+)
+def test_a_broker_that_commands_refuse_is_refused(url: str) -> None:
+    value = f"kafka://{url}".replace(",", r"\,")
+    done = render(*FEW, "--set", f"networkPolicy.enabled=false,broker.url={value}")
+    assert done.returncode != 0
+    assert "broker.url" in done.stderr
+    if not url.endswith("/"):  # which commands pass over
+        with pytest.raises(BadInput):
+            parse_servers(f"kafka://{url}")
+
+
+VALUES: dict[str, tuple[Callable[[dict[str, str]], object], str]] = {
+    "SLUICE_MODEL_MEMORY": (model_memory, "2GiB 512 MiB|1.5GiB|0GiB|2GB|-1GiB|much"),
+    "SLUICE_DECODED_MEMORY": (decoded_memory, "2GiB|0MiB|2"),
+    "SLUICE_MODEL_TIMEOUT": (time_limits, "60|0.5|60 s|0|0.0s|never|-1|1234567"),
+    "SLUICE_DEVICE": (device, "auto|cpu|cuda|cuda:1|gpu|cuda:|CUDA"),
+    "SLUICE_HWACCEL": (hwaccel, "none|auto|cuda|gpu"),
+    "SLUICE_MAX_STREAMS": (stream_bounds, "1|1000|0|-1|1.5|many"),
+    "SLUICE_SILENT_STREAM_S": (stream_bounds, "1|1.5|0|x"),
+    "SLUICE_STALLED_END_S": (stalled_end_s, "300|never|0|ever"),
+    "SLUICE_METRICS_STREAMS": (metrics_streams, "1|200|0|1.5"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_variables_are_refused_as_commands_refuse_them(name: str) -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    read, texts = VALUES[name]
+    for text in ["", *texts.split("|")]:
+        try:
+            read({name: text})
+            right = True
+        except BadInput:
+            right = False
+        values = {"worker": {"env": {name: text}}}
+        assert jsonschema.Draft7Validator(schema).is_valid(values) == right, f"{name}={text}"
+
+
+def test_variables_that_nobody_reads_or_that_the_chart_sets_are_refused() -> None:
+    for wrong in ("SLUICE_DEVIC", "SLUICE_BROKER", "SLUICE_CACHE", "XDG_DATA_HOME", "SLUICE_KAFKA_SECURITY_PROTOCOL"):
+        done = render(*FEW, "--set-string", f"capture.env.{wrong}=cpu")
+        assert wrong in done.stderr, wrong
+        assert done.returncode != 0
+    assert rendered(*FEW, "--set-string", "capture.env.CAMERA=1,worker.env.SLUICE_DEVICE=cuda")
 
 
 def test_a_budget_is_taken_where_its_spending_is_kept() -> None:
@@ -280,8 +357,8 @@ def test_a_change_of_a_file_starts_anew_those_that_have_read_it() -> None:
     assert anew("--set-file", rf"queries.yard\.yaml={ROOT}/examples/street.yaml") == {"capture-yard", "serve"}
     assert anew("--set-string", "schedule.machines=machines: {}") == {"schedule"}
     assert (
-        templates("--set-string", "schedule.machines=a")["schedule"]
-        != templates("--set-string", "schedule.machines=b")["schedule"]
+        templates("--set-string", "schedule.machines=a: 1")["schedule"]
+        != templates("--set-string", "schedule.machines=b: 1")["schedule"]
     )
 
 

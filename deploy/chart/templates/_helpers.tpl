@@ -3,6 +3,18 @@
 {{ (index . 0).Release.Name }}-{{ join "-" (rest .) }}
 {{- end }}
 
+{{/* (list WRONG LINE): the line, where something is wrong. */}}
+{{- define "sluice.refuse" -}}
+{{- if index . 0 }}{{ fail (index . 1) }}{{ end }}
+{{- end }}
+
+{{/* The numbers of an autoscaler: (list KEY MIN MAX). */}}
+{{- define "sluice.scale" -}}
+{{- include "sluice.refuse" (list (gt (index . 1 | int) (index . 2 | int)) (printf "%s: at least %v is more than at most %v" (index . 0) (index . 1) (index . 2))) }}
+minReplicaCount: {{ index . 1 }}
+maxReplicaCount: {{ index . 2 }}
+{{- end }}
+
 {{/* A query file's name as a part's. */}}
 {{- define "sluice.part" -}}
 {{ trimSuffix ".yaml" . | replace "." "-" | replace "_" "-" | lower }}
@@ -84,7 +96,7 @@ spec:
       envFrom: [{secretRef: {name: {{ . }}}}]
       {{- end }}
       env:
-        - {name: SLUICE_BROKER, value: {{ $values.broker.url | quote }}}
+        - {name: SLUICE_BROKER, value: {{ include "sluice.servers" .root | print "kafka://" | quote }}}
         - {name: SLUICE_KAFKA_SECURITY_PROTOCOL, value: {{ $values.broker.securityProtocol }}}
         - {name: SLUICE_CACHE, value: /var/lib/sluice/cache}
         - {name: XDG_DATA_HOME, value: /var/lib/sluice}
@@ -217,7 +229,13 @@ spec:
 {{/* The brokers, each with its port. */}}
 {{- define "sluice.servers" -}}
 {{- $servers := list }}
-{{- range trimPrefix "kafka://" .Values.broker.url | splitList "," }}{{ $servers = append $servers (ternary . (print . ":9092") (regexMatch ":[0-9]+$" .)) }}{{ end }}
+{{- range trimPrefix "kafka://" .Values.broker.url | splitList "," }}
+{{- $server := ternary . (print . ":9092") (regexMatch ":[0-9]*$" .) }}
+{{- $port := regexFind "[0-9]*$" $server | atoi }}
+{{- $good := regexMatch "^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:]+\\]):[0-9]{1,5}$" $server }}
+{{- include "sluice.refuse" (list (or (not $good) (lt $port 1) (gt $port 65535)) (printf "broker.url: %q is not HOST:PORT" .)) }}
+{{- $servers = append $servers $server }}
+{{- end }}
 {{- join "," $servers }}
 {{- end }}
 
