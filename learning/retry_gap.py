@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from learning.saved import Count
+
 MOST_DOUBLINGS = 10
 
 
@@ -22,11 +24,11 @@ class RetryGap(msgspec.Struct):
     True
     """
 
-    first: int
+    first: Count
     """The gap after the first attempt that brought nothing."""
-    failures: int = 0
+    failures: Count = 0
     """Since the last one that brought something."""
-    until: int = 0
+    until: Count = 0
 
     def failed(self, at: int) -> None:
         """An attempt has brought nothing."""

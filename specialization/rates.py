@@ -14,15 +14,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from learning.saved import Share
+
 
 class Rates(msgspec.Struct, frozen=True):
     """The rates of heads of one size, as fractions."""
 
-    a_in: float
+    a_in: Share
     """Share of dominant inputs that are classified correctly."""
-    e_in_out: float
+    e_in_out: Share
     """Share of dominant inputs that are called "other", so that the oracle is asked."""
-    a_out: float
+    a_out: Share
     """Share of the other inputs that are called "other"."""
 
     def accuracy(self, skew: float, oracle_accuracy: float) -> float:

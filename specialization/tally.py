@@ -6,20 +6,21 @@ from collections.abc import Sequence
 
 import msgspec
 
+from learning.saved import Count
 from specialization.weg.state import PhaseName
 
 
 class AnswerCounts(msgspec.Struct):
     """Answers by who gave them, and audits."""
 
-    oracle: int = 0
+    oracle: Count = 0
     """Answers of the oracle when it was asked alone."""
-    head: int = 0
-    fallback: int = 0
+    head: Count = 0
+    fallback: Count = 0
     """Answers of the oracle after a head had said "other"."""
-    reused: int = 0
+    reused: Count = 0
     """Answers that repeat a track's earlier one."""
-    audits: int = 0
+    audits: Count = 0
     """Runs of the oracle that check an answer; they are no answers."""
 
     @property
@@ -47,13 +48,13 @@ class SpecializationTally(msgspec.Struct):
     phase: PhaseName | None = None
     """The present one; None before the first."""
     classes: tuple[str, ...] = ()
-    transitions: int = 0
+    transitions: Count = 0
     """Changes from another phase to specialised."""
-    heads: int = 0
+    heads: Count = 0
     """Heads put in use; one that takes the place of another is no transition."""
-    dominant: int = 0
+    dominant: Count = 0
     """Sum of the heads' numbers of classes."""
-    windows: int = 0
+    windows: Count = 0
     """Sum of the windows that spoke for the heads."""
 
     def counted(self, *, oracle: int = 0, head: int = 0, fallback: int = 0, reused: int = 0, audits: int = 0) -> None:

@@ -9,12 +9,9 @@ error is spent per period: of all periods, a share of ``error`` may at some time
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
-Count = Annotated[int, Meta(ge=0)]
+from learning.saved import Count
 
 
 class PeriodLimits(msgspec.Struct, frozen=True):
@@ -44,6 +41,10 @@ class Period(msgspec.Struct, frozen=True):
 
     others: Count = 0
     """Objects that the oracle alone answered for, with a name."""
+
+    def __post_init__(self) -> None:
+        if not self.disagreements <= self.audits >= self.named >= self.lost:
+            raise ValueError("more audits have failed, or named something, than there were")
 
     def with_object(self) -> Period:
         return msgspec.structs.replace(self, objects=self.objects + 1)

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from cache_adapt.audit.periods import Count, PeriodLimits, Recent
+from cache_adapt.audit.periods import PeriodLimits, Recent
+from learning.saved import Count
 
 Phase = Literal["shadow", "trusted", "probation", "off"]
 KEPT = 10

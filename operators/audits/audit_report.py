@@ -58,7 +58,7 @@ def _agreement(audit: Audit) -> schema.Agreement:
 def _names_lost(audit: Audit) -> schema.NamesLost | None:
     """The share of the oracle's names that are not given; None before the first audit of one."""
     recent = audit.state.recent.elder
-    if not recent.named:
+    if not (recent.named and recent.objects):
         return None
     # An audit stands for as many objects as there are for one.
     objects = recent.objects / recent.audits

@@ -22,9 +22,8 @@ from specialization.weg.algorithm import Evidence
 from specialization.weg.candidates import Candidates, Templates, cheapest, rates_of_head
 from specialization.weg.change import accumulate, contradictions, fallbacks, threshold
 from specialization.weg.config import WegConfig
-from specialization.weg.state import HEAD, Head, HeadTarget, WegState
+from specialization.weg.state import HEAD, MOST_CAUTION, Head, HeadTarget, WegState
 
-MOST_CAUTION = 8.0
 PERFECT = Rates(a_in=1.0, e_in_out=0.0, a_out=1.0)
 """The rates of a head whose answers are not measured: only its classes are known."""
 

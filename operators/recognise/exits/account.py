@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from learning.retry_gap import RetryGap
+from learning.saved import Amount, Count
 
 FIRST_GAP = 500
 """Looks between exits that brought nothing and the next attempt; then twice as many each time."""
@@ -15,11 +16,11 @@ PATIENCE = 30.0
 class Seconds(msgspec.Struct):
     """Processor seconds of the whole process, all its threads and children together; plain data."""
 
-    oracle: float = 0.0
+    oracle: Amount = 0.0
     """The oracle's, for its answers."""
     shortcuts: float = 0.0
     """The cost of looks through the network with cuts, beyond the oracle's for its own answers."""
-    avoided: float = 0.0
+    avoided: Amount = 0.0
     """The oracle would have taken for the answers of exits."""
 
     @property
@@ -43,8 +44,8 @@ class ExitAccount(msgspec.Struct):
     """One stream's; plain data that survives a restart."""
 
     seconds: Seconds = msgspec.field(default_factory=Seconds)
-    looks: int = 0
-    lost_s: float = 0.0
+    looks: Count = 0
+    lost_s: Amount = 0.0
     """How far the exits that answer now are behind."""
     gap: RetryGap = msgspec.field(default_factory=lambda: RetryGap(FIRST_GAP))
 

@@ -8,24 +8,24 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from learning.saved import Count, Share
 from operators.recognise.exits.account import ExitAccount
 from specialization.weg.state import WegState
 
 MOST_EXITS, MOST_ARTEFACT_BYTES = 8, 512 << 10
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-class SavedExits(msgspec.Struct, forbid_unknown_fields=True):
+class SavedExits(msgspec.Struct):
     """The exits that were in use."""
 
-    number: Annotated[int, Meta(ge=0)]
+    number: Count
     thresholds: Annotated[list[Share], Meta(max_length=MOST_EXITS)]
     """One for each exit of the artefact; 0: it is not asked."""
     spared: Share
     """Share of the network's work that they were expected to spare."""
 
 
-class SpecialisedState(msgspec.Struct, forbid_unknown_fields=True):
+class SpecialisedState(msgspec.Struct):
     """All that is known of one stream."""
 
     weg: WegState
@@ -34,7 +34,7 @@ class SpecialisedState(msgspec.Struct, forbid_unknown_fields=True):
     """The oracle's: other weights have other activations."""
     labels: str
     """The digest of the oracle's words: where they have changed, as after an identity was enrolled, nothing holds."""
-    version: Annotated[int, Meta(ge=0)] = 0
+    version: Count = 0
     artefact: Annotated[bytes, Meta(max_length=MOST_ARTEFACT_BYTES)] = b""
     """The exits that are in use, else the newest; empty: none have come."""
     in_use: SavedExits | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -51,9 +53,18 @@ def changed(data: bytes, **exits: Any) -> bytes:
     return json.dumps(found).encode()
 
 
-async def test_a_stream_that_moves_goes_on_answering_by_the_same_exits() -> None:
+def of_the_next_version(found: Any) -> Any:
+    """The same with another field in each part."""
+    if isinstance(found, dict):
+        return {"new": {"a": [1]}} | {key: of_the_next_version(each) for key, each in found.items()}
+    return [of_the_next_version(each) for each in found] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_stream_that_moves_goes_on_answering_by_the_same_exits(later: bool) -> None:
+    """Also where a worker of the next version has saved it, whose messages have more fields."""
     first, data = await served()
-    other = await moved(data)
+    other = await moved(json.dumps(of_the_next_version(json.loads(data))).encode() if later else data)
     assert await other.passing(COLOURS, 1) == {"oracle": 4}, "its network is opened"
     assert other.cut.is_open
     await other.until(lambda: other.special is not None and other.special.of("cam").in_use is not None, COLOURS, 3)
@@ -128,7 +139,6 @@ async def test_exits_for_other_weights_or_words_are_not_gone_on_with(change: dic
         {"weg": None},
         {"weg": {"head": {"number": 1}}},
         {"account": 7},
-        {"more": 1},
         {"identity": 7},
         {"weg": {"answers": [99] * 30, "sources": [0] * 30}},
     ],
@@ -173,6 +183,33 @@ async def test_heads_for_words_that_are_not_there_neither_raise_nor_answer_other
         assert await other.frame("blue", "green") == ["blue", "green"]
         other.node.plans()
     assert other.node.snapshot("cam") is not None
+
+
+def places(found: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where numbers and lists are in a snapshot."""
+    if isinstance(found, dict | list):
+        yield from [above] if isinstance(found, list) else []
+        for key, each in found.items() if isinstance(found, dict) else enumerate(found[:1]):
+            yield from places(each, (*above, key))
+    elif isinstance(found, int | float):
+        yield above
+
+
+@pytest.mark.parametrize("change", [{}, {"head": None, "wanted": None, "known": []}], ids=["in use", "sought"])
+async def test_no_number_in_a_snapshot_has_a_frame_fail_or_work_without_end(change: dict[str, Any]) -> None:
+    """Each is as small and as large as JSON has it; of lists a part is gone."""
+    _, data = await served()
+    whole = json.loads(data)
+    whole["exits"]["weg"] |= change
+    for place in places(whole):
+        for value in (0, -1, -1e6, 1e308, 2**62, 10**30):
+            inner = changed = copy.deepcopy(whole)
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = inner[place[-1]][:1] if isinstance(inner[place[-1]], list) else value
+            other = await moved(json.dumps(changed).encode())
+            assert sum((await other.passing(COLOURS, 2)).values()) == 2 * 4, (place, value)
+            other.node.plans()
 
 
 @given(st.binary(max_size=300))
