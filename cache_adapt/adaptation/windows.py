@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.adaptation.window import HALF_LIFE_S, TRIMMED, Sample, SampleWindow, fair_level
+
+log = logging.getLogger(__name__)
 
 WINDOW_BYTES = 16 << 20
 """For one window."""
@@ -22,6 +25,8 @@ class SampleWindows:
         self._budget_bytes = budget_bytes
         self._windows: dict[tuple[Subject, int], SampleWindow] = {}
         self.size_bytes = 0
+        self._full = False
+        """Whether the last one that came found no room."""
 
     def __len__(self) -> int:
         """The samples of all windows."""
@@ -32,7 +37,14 @@ class SampleWindows:
         dims = len(samples[0].features)
         window = self._windows.get((subject, dims))
         if window is None:
-            if not self._has_room(now_s):
+            was_full, self._full = self._full, not self._has_room(now_s)
+            if self._full:
+                if not was_full:
+                    log.warning(
+                        "%d windows of samples are in use: nothing is learnt of stream %s, nor of others that come: "
+                        "give some streams a query of their own",
+                        *(MOST_WINDOWS, stream),
+                    )
                 return
             window = self._windows[subject, dims] = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))
         before_bytes = window.size_bytes

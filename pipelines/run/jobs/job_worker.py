@@ -61,7 +61,7 @@ class JobWorker:
 
     async def run(self) -> None:
         """Take chunks and do them; whatever goes wrong is logged, and costs the live queries nothing."""
-        partition = waits = None
+        partition = waits = said = None
         async with meanwhile(self._taker.run()), meanwhile(self._load.run()):
             while True:
                 lease = await self._taker.next(partition, waits)
@@ -72,7 +72,9 @@ class JobWorker:
                     if isinstance(error, BadInput) and not isinstance(error, PlaceClosed):
                         await self._refuse(lease, str(error))
                     else:
-                        log.warning("job %s waits: %s", lease.job, error)
+                        if str(error) != said:
+                            log.warning("job %s waits: %s", lease.job, error)
+                        said = str(error)
                         waits = partition  # other jobs may not have to
                         await asyncio.sleep(AGAIN_S)
                 except Exception:

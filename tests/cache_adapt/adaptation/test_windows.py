@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,13 +41,17 @@ def test_a_busy_stream_does_not_displace_the_samples_of_a_quiet_one() -> None:
     assert len(windows.of(busy, 4)) >= 70
 
 
-def test_where_there_are_as_many_windows_as_may_be_those_of_streams_that_go_on_stay() -> None:
+def test_where_there_are_as_many_windows_as_may_be_those_of_streams_that_go_on_stay(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     windows = SampleWindows()
     subjects = [replace(SUBJECT, stream=str(number)) for number in range(MOST_WINDOWS + 20)]
     for second in range(5):
         for subject in subjects:
             windows.add(subject, subject.stream, samples(1, at_s=float(second)), now_s=float(second))
     assert [len(windows.of(each, 4)) for each in subjects] == [5] * MOST_WINDOWS + [0] * 20
+    (said,) = caplog.messages
+    assert f"{MOST_WINDOWS} windows of samples are in use: nothing is learnt of stream {MOST_WINDOWS}," in said
     assert windows.size_bytes == len(windows) * (OVERHEAD_BYTES + 8)
 
 
