@@ -19,9 +19,13 @@ class Batch(Protocol):
     """Items for a network: an array, or what becomes one when it is run."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """The axes of the array, items first."""
+
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its numbers."""
+
     def __len__(self) -> int: ...
     def __array__(self) -> Array: ...
 

@@ -125,7 +125,10 @@ def _lengths(streams: Sequence[StreamSpec]) -> tuple[dict[str, float | None], di
     unreadable: dict[str, str] = {}
     for each in streams:
         try:
+            str(each.uri).encode()
             lengths[each.id] = recording_length_s(each.uri)
+        except UnicodeEncodeError:
+            unreadable[each.id] = f"{each.uri}: its name is no text in UTF-8, which messages are in: rename it"
         except SourceError as error:
             unreadable[each.id] = str(error)
     return lengths, unreadable

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 from kafka.errors import KafkaTimeoutError
 
+from operators.capture.sources.uri import SourceUri
+from operators.wire.schema import JobOrder, from_json
+from pipelines.query.query_file import StreamSpec
 from pipelines.run.jobs import submitting
-from pipelines.run.jobs.submitting import JobsAt, cancel, standing
+from pipelines.run.jobs.submitting import JobsAt, NewJob, cancel, standing, submit
 from pipelines.settings import BrokerSettings
 from serving.errors import Unavailable
 
@@ -31,3 +36,17 @@ def test_a_broker_that_goes_away_while_a_job_is_ended_is_told_in_a_line(monkeypa
     with pytest.raises(Unavailable, match=LINE):
         cancel(AT, "night")
     producer.close.assert_called_once()
+
+
+def test_a_recording_whose_name_is_no_text_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    producer = Mock(**{"partitions_for.return_value": {0}})
+    for name, made in (("admin", Mock()), ("demand", None), ("frames_producer", producer), ("recording_length_s", 1.0)):
+        monkeypatch.setattr(submitting, name, lambda *_, made=made: made)
+    named = {"a": b"a\n'\xc3\xbc.mp4", "b": b"b\xff.mp4"}
+    streams = [StreamSpec(id=name, uri=SourceUri(str(tmp_path / os.fsdecode(file)))) for name, file in named.items()]
+    found = submit(AT, NewJob("night", "jsonl", "a query", streams, tmp_path))
+    (sent,) = producer.send.call_args_list
+    chunk = from_json(sent.args[1], JobOrder).chunk
+    assert chunk is not None
+    assert (found.recordings, chunk.recordings, chunk.source) == (1, 1, "a\n'ü.mp4")
+    assert "its name is no text in UTF-8" in found.unreadable["b"]
