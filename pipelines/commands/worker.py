@@ -99,8 +99,6 @@ def command(
     path, _, wanted = files.first[0]
     if adapt and not any(each.query.learns for _, _, each in files.first):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
-    if record is not None and files.follows:
-        raise BadInput("--record keeps what one query finds: name one file, or leave --record out")
     _check_jobs(archive, job_results)
     broker, topics = at.broker, at.topics(wanted.query.publish.topics)
     name = group_name(files, group)
@@ -120,7 +118,7 @@ def command(
         prefix=topics.prefix,
         topics_prefix=at.prefix,
         bounds=stream_bounds(),
-        record=None if record is None else record(path, wanted),
+        record=None if record is None else record() if files.follows else record(path, wanted),
         beside=None if archive is None or job_results is None else _jobs(files, broker, topics, archive, job_results),
     )
     few_arenas()

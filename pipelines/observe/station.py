@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from operators.observer import Observer
 from pipelines.observe.live.page import Page
 from pipelines.observe.metrics.scrape import EvidenceCollector, FindPlans, Scrape
-from pipelines.observe.record.recorder import Recorder
+from pipelines.observe.record.recorder import Keeper
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
 from pipelines.settings import metrics_streams
@@ -102,7 +102,7 @@ class Station:
         if self.page is not None:
             self.page.find_plans = find_plans
 
-    def evidence(self, kept: Recorder) -> None:
+    def evidence(self, kept: Keeper) -> None:
         self._scrape.beside(EvidenceCollector(kept))
 
     def beside(self, collector: Collector) -> None:

@@ -30,6 +30,7 @@ from serving.variants.variant import ANYWHERE, placed
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
+    from pipelines.observe.record.recorder import Recorder
     from serving.backend import Backend
 
 
@@ -85,15 +86,22 @@ class Common:
         await self.networks.stop()
 
     async def open(
-        self, wanted: CompiledQuery, elsewhere: AbstractAsyncContextManager[Elsewhere] | None = None
+        self,
+        wanted: CompiledQuery,
+        elsewhere: AbstractAsyncContextManager[Elsewhere] | None = None,
+        recorder: Recorder | None = None,
     ) -> OpenQuery:
         """Load a query's networks and make it ready, with the nodes that are open already; raises BadInput.
 
         ``elsewhere``: who trains for the nodes that are built for it, for as long as anybody uses one of them.
+        ``recorder``: who is given its frames, and hears of its streams and of audits of these nodes.
         """
         async with AsyncExitStack() as housing, AsyncExitStack() as working:
             link = None if elsewhere is None else await housing.enter_async_context(elsewhere)
             setting = replace(self._setting, elsewhere=link)
+            if recorder is not None:
+                observers = Observers([setting.observers, recorder])
+                setting = replace(setting, final_steps=[*setting.final_steps, recorder.take], observers=observers)
             house = await housing.enter_async_context(housed(wanted, setting))
             found = OpenQuery(wanted, house, housing, working)
             operators = await self._operators(found)

@@ -9,10 +9,13 @@ from datetime import datetime
 from pathlib import Path
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
+from operators.observer import Observers
 from operators.publish.track_events import Lifecycles
 from operators.wire.schema import StreamPlan
 from pipelines.assembly.parts import lifecycles
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.record.layout import Manifest, manifest_of
+from pipelines.observe.record.recorder import Keeper, Recorder
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.duties import Duties, PlanPublisher, StateConfig
 from pipelines.partition.sampling import thinned
@@ -23,6 +26,7 @@ from pipelines.settings import BrokerSettings
 from pipelines.worker.common import Common, OpenQuery
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig
+from serving.common.clock import SYSTEM
 from serving.errors import BadInput
 
 
@@ -33,6 +37,14 @@ class _Held:
     path: Path
     open: OpenQuery
     duties: Duties
+    recorder: Recorder | None = None
+    """Goes on where the query changes."""
+    manifest: Manifest | None = None
+
+    def goes_on(self) -> None:
+        """Have the query recorded as it is now."""
+        if self.recorder is not None and self.manifest is not None:
+            self.recorder.goes_on(self.manifest)
 
 
 class OpenQueries:
@@ -44,12 +56,15 @@ class OpenQueries:
         common: Common,
         instead: dict[str, list[str]],
         adapted_at: BrokerSettings | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         """``instead`` is told, by remote model, those that may answer in its place.
 
         ``adapted_at``: the broker of the adaptation worker that trains for them; None: they train by themselves.
+        ``keeper``: has the frames of all of them recorded; None: nobody records.
         """
         self._config, self._common, self._instead, self._adapted_at = config, common, instead, adapted_at
+        self._keeper = keeper
         self.roster = Roster([])
         self._held: dict[str, _Held] = {}
         """By the query's name."""
@@ -81,6 +96,7 @@ class OpenQueries:
             if taken := held.duties in self.roster.duties:
                 self._held[name], left = held, before
                 self._tell_alternatives()
+                held.goes_on()
             if left is not None:
                 await self._common.close(left.open)
             for other in [each for each in self._held.values() if taken and each.path == path and each is not held]:
@@ -94,6 +110,8 @@ class OpenQueries:
             await self.roster.withdraw(name)
         finally:
             await self._common.close(held.open)
+            if held.recorder is not None:
+                held.recorder.close()
 
     def _tell_alternatives(self) -> None:
         nodes = [node for each in self._held.values() for node in each.open.wanted.query.nodes]
@@ -102,20 +120,24 @@ class OpenQueries:
 
     async def _opened(self, path: Path, wanted: CompiledQuery, before: _Held | None) -> _Held:
         topics = self._topics_of(path, wanted)
-        found = await self._common.open(wanted, self._linked(wanted, topics))
+        recorder = manifest = None
+        if self._keeper is not None:
+            manifest = manifest_of(wanted.query.name, path, wanted.versions, SYSTEM.now())
+            recorder = (before and before.recorder) or self._keeper.of(manifest)
+        found = await self._common.open(wanted, self._linked(wanted, topics), recorder)
         shortcuts = found.parts.shortcuts
         state = StateConfig(topics.name("state"), shortcuts.nodes, shortcuts.news.listen())
         duties = Duties(
             query=wanted.query.name,
             topics=names(topics),
             analyser=found.parts.executor,
-            derive=self._derive(wanted, before),
+            derive=self._derive(wanted, before, recorder),
             plans=PlanPublisher(shortcuts, topics.name("plans")),
             state=state,
             thinned=thinned(wanted.query),
             streams=frozenset(stream.id for stream in wanted.query.streams),
         )
-        return _Held(path, found, duties)
+        return _Held(path, found, duties, recorder, manifest)
 
     def _topics_of(self, path: Path, wanted: CompiledQuery) -> TopicsConfig:
         topics = wanted.query.publish.topics.with_prefix(self._config.topics_prefix)
@@ -134,11 +156,12 @@ class OpenQueries:
 
         return linked(wanted.query.name, self._adapted_at, topics, self._config.give_up_s)
 
-    def _derive(self, wanted: CompiledQuery, before: _Held | None) -> Lifecycles:
+    def _derive(self, wanted: CompiledQuery, before: _Held | None, recorder: Recorder | None) -> Lifecycles:
         """Makes events of results; where a change leaves them as they were, they go on."""
         if before is not None and _of_events(before.open.wanted.query) == _of_events(wanted.query):
             return before.duties.derive
-        return lifecycles(wanted.query, self._config.observers)
+        watching = [self._config.observers, *([recorder] if recorder else [])]
+        return lifecycles(wanted.query, Observers(watching))
 
 
 def names(topics: TopicsConfig) -> TopicNames:

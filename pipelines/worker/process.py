@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from operators.observer import Observers
 from pipelines.assembly.parts import Setting
-from pipelines.observe.record.recorder import Recorder, recorders
+from pipelines.observe.record.recorder import Keeper, keeping
 from pipelines.observe.watchers import HeartbeatFile
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import (
@@ -53,16 +53,16 @@ async def work(
     ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
     that trains for this one; None: this one trains itself. ``alive``: the file that says how it is.
     """
-    with recorders(config.record) as recording:
-        station = _station(listen, recording)
+    with keeping(config.record) as keeper:
+        station = _station(listen, keeper)
         first = [wanted for _, _, wanted in files.first]
         instead: dict[str, list[str]] = {}
         fleet = WorkerSide(process_name(), instead)
-        watching = [HeartbeatFile(alive), *recording, *(station.observers if station else ()), fleet.meter]
+        watching = [HeartbeatFile(alive), *(station.observers if station else ()), fleet.meter]
         observers = Observers([config.observers, *watching])
         config = replace(config, observers=observers, ending=partial(end_within, ENDING_S))
         # Audits that wait at the end are given up: nobody would hear what they find.
-        setting = Setting([each.take for each in recording], observers=observers, fleet=fleet.tools)
+        setting = Setting(observers=observers, fleet=fleet.tools)
         topics = first[0].query.publish.topics.with_prefix(config.topics_prefix)
         async with (
             station.open() if station else nullcontext(),
@@ -73,7 +73,7 @@ async def work(
             else meanwhile(config.beside(common.networks, lambda: fleet.meter.late)),
         ):
             fleet.runs(common.networks)
-            queries = OpenQueries(config, common, instead, adapted_at)
+            queries = OpenQueries(config, common, instead, adapted_at, keeper)
             if station is not None:
                 station.knows(queries.plans)
             following = Following(files, queries)
@@ -102,13 +102,13 @@ async def _followed(following: Following) -> AsyncIterator[None]:
         loop.remove_signal_handler(signal.SIGHUP)
 
 
-def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:
+def _station(listen: Listen | None, keeper: Keeper | None) -> Station | None:
     """Who serves metrics and health; nobody where nothing is to be served."""
     if listen is None:
         return None
     from pipelines.observe.station import Station  # aiohttp and Prometheus
 
     station = Station(listen)
-    for recorder in recording:
-        station.evidence(recorder)
+    if keeper is not None:
+        station.evidence(keeper)
     return station

@@ -18,6 +18,9 @@ from operators.testing import make_region
 from operators.wire.schema import Event, Result, from_json
 from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
+from pipelines.observe.record.layout import Recording
+from pipelines.observe.record.reading import episodes, frames, read_manifest, recordings
+from pipelines.observe.record.recorder import Keeper, keeping
 from pipelines.worker.common import Common
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
@@ -60,17 +63,17 @@ def write(folder: Path, name: str, prefix: str, *nodes: Mapping[str, object], **
 class Desk:
     """A worker's queries, in this process."""
 
-    def __init__(self, wire: Wire, folder: Path) -> None:
+    def __init__(self, wire: Wire, folder: Path, keeper: Keeper | None = None) -> None:
         self.config = WorkerConfig(wire.broker, "several", wire.topics.frames, give_up_s=20)
         self.files = QueryFiles([folder], catalogue([]))
         self.common = Common(self.files.known, Setting())
-        self.queries = OpenQueries(self.config, self.common, {})
+        self.queries = OpenQueries(self.config, self.common, {}, keeper=keeper)
         self.following = Following(self.files, self.queries)
 
 
 @asynccontextmanager
-async def working(wire: Wire, folder: Path) -> AsyncIterator[Desk]:
-    desk, stop, ready = Desk(wire, folder), asyncio.Event(), asyncio.Event()
+async def working(wire: Wire, folder: Path, keeper: Keeper | None = None) -> AsyncIterator[Desk]:
+    desk, stop, ready = Desk(wire, folder, keeper), asyncio.Event(), asyncio.Event()
     async with desk.common:
         await desk.following.open()
         task = asyncio.create_task(run_worker(desk.config, desk.queries.roster, stop=stop, ready=ready))
@@ -228,3 +231,35 @@ async def test_each_query_goes_on_where_it_was_after_a_restart(wire: Wire, prefi
     for name in ("first", "second"):
         assert seqs(found, name) == list(range(20))
     assert seqs(found, "third")[-8:] == list(range(12, 20))
+
+
+async def test_each_query_is_recorded_as_it_stands_in_its_file(wire: Wire, prefix: str, tmp_path: Path) -> None:
+    folder, evidence = tmp_path / "queries", tmp_path / "evidence"
+    folder.mkdir()
+    told = {"publish": {"topics": {"prefix": prefix}, "events": {"update_every_s": 0.1}}}
+    write(folder, "stays", prefix, DETECT, TRACK, **told)
+    write(folder, "changes", prefix, DETECT, TRACK, **told)
+    with keeping(Recording(evidence, None, 10_000_000)) as keeper:
+        async with working(wire, folder, keeper) as desk:
+            await wire.send([frame_message("cam", seq) for seq in range(10)])
+            await results(wire, 20)
+            write(folder, "changes", prefix, DETECT, TRACK, slo_ms=50_000, **told)
+            await desk.following.look()
+            await wire.send([frame_message("cam", seq) for seq in range(10, 20)])
+            await results(wire, 40)
+
+    def recorded(name: str) -> list[list[int]]:
+        """The frames of the recordings of a query, the oldest recording first."""
+        found = []
+        for place in recordings(evidence):
+            kept = [each.result for number in episodes(place) for each in frames(place, number)]
+            if read_manifest(place).query == name:
+                assert {each.query for each in kept if each is not None} == {name}
+                found.append([each.seq for each in kept if each is not None])
+        return sorted(found)
+
+    assert recorded("stays") == [list(range(20))]
+    before, after = recorded("changes")
+    assert before == list(range(10))
+    assert set(after) <= set(range(10, 20))
+    assert after[-1] == 19

@@ -18,7 +18,7 @@ from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import EVIDENCE, STANDING, Family
 from pipelines.observe.metrics.recorder import MetricsRecorder
 from pipelines.observe.metrics.tallies import metric
-from pipelines.observe.record.recorder import Recorder
+from pipelines.observe.record.recorder import Keeper
 
 FindPlans = Callable[[datetime], Sequence[StreamPlan]]
 Sample = tuple[Family, tuple[str, ...], float]
@@ -52,9 +52,9 @@ class Scrape:
 
 
 class EvidenceCollector(Collector):
-    """The account of one recorder."""
+    """The account of all recorders."""
 
-    def __init__(self, kept: Recorder) -> None:
+    def __init__(self, kept: Keeper) -> None:
         self._kept = kept
 
     def collect(self) -> Iterator[Metric]:

@@ -16,13 +16,13 @@ from pipelines.observe.record.layout import (
     MOST_CAUSES,
     MOST_EPISODES,
     RESULTS,
-    Manifest,
     Recording,
     disagreement_name,
     episode_name,
     picture_name,
 )
-from pipelines.observe.record.reading import episodes, read_manifest
+from pipelines.observe.record.reading import episodes, read_manifest, recordings
+from serving.common import files
 from serving.errors import BadInput
 
 BLOCK = 4096
@@ -31,6 +31,7 @@ BLOCK = 4096
 
 @dataclass(slots=True)
 class _Episode:
+    folder: Path
     bytes: int = 0
     frames: int = 0
     causes: int = 0
@@ -42,72 +43,80 @@ class Folder:
     """For one thread. Whatever it makes can be read by this user alone."""
 
     def __init__(self, recording: Recording) -> None:
-        """Begin a recording, or go on with one of the same query; raises BadInput where that cannot be."""
+        """Begin, or go on with recordings of the same queries; raises BadInput where that cannot be."""
         self._directory, self._most_bytes = recording.directory, recording.most_bytes
-        self._episodes: OrderedDict[int, _Episode] = OrderedDict()
+        self._episodes: OrderedDict[tuple[int, Path], _Episode] = OrderedDict()
+        """By number, of which each is given once, and recording."""
         self.bytes = 0
         """The size of all episodes."""
         try:
-            self._begin(recording.manifest)
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._begin(recording)
             self._evict()
         except OSError as error:
             raise BadInput(f"cannot record into {self._directory}: {error.strerror}; choose another folder") from None
-        self.next = max(self._episodes, default=0) + 1
+        self.next = max((number for number, _ in self._episodes), default=0) + 1
         """The number of the next episode."""
 
     @property
     def episodes(self) -> int:
         return len(self._episodes)
 
-    def add(self, episode: int, jpeg: bytes, result: bytes) -> None:
+    def add(self, recording: Recording, episode: int, jpeg: bytes, result: bytes) -> None:
         """Keep a frame and its result, as JSON; raises OSError. The picture comes first: no result is without one."""
-        of = self._open(episode)
-        self._write(episode, picture_name(of.frames), jpeg)
-        self._write(episode, RESULTS, result + b"\n")
+        of = self._open(recording, episode)
+        self._write(of, picture_name(of.frames), jpeg)
+        self._write(of, RESULTS, result + b"\n")
         of.frames += 1
         self._evict()
 
-    def because(self, episode: int, cause: bytes, jpeg: bytes | None) -> None:
+    def because(self, recording: Recording, episode: int, cause: bytes, jpeg: bytes | None) -> None:
         """Say for what an episode is kept, as JSON, with the picture of a disagreement; raises OSError."""
-        of = self._open(episode)
+        of = self._open(recording, episode)
         if of.causes >= MOST_CAUSES:
             return
         if jpeg is not None:
-            self._write(episode, disagreement_name(of.pictures), jpeg)
+            self._write(of, disagreement_name(of.pictures), jpeg)
             of.pictures += 1
-        self._write(episode, CAUSES, cause + b"\n")
+        self._write(of, CAUSES, cause + b"\n")
         of.causes += 1
         self._evict()
 
-    def _begin(self, manifest: Manifest) -> None:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (self._directory / MANIFEST).exists():
-            known = read_manifest(self._directory)
-            if known.query_sha256 != manifest.query_sha256:
+    def _begin(self, recording: Recording) -> None:
+        inside, manifest = list(self._directory.iterdir()), recording.manifest
+        known = recordings(self._directory) if manifest is None else [self._directory]
+        if manifest is not None and (self._directory / MANIFEST).exists():
+            was = read_manifest(self._directory)
+            if was.query_sha256 != manifest.query_sha256:
                 raise BadInput(
-                    f"cannot record into {self._directory}: it has frames of query {known.query} as it was then; "
+                    f"cannot record into {self._directory}: it has frames of query {was.query} as it was then; "
                     "choose another folder, or remove this one"
                 )
-            for number in episodes(self._directory):
-                files = (self._directory / episode_name(number)).iterdir()
-                self._episodes[number] = _Episode(sum(_blocks(file.lstat().st_size) for file in files))
-            self.bytes = sum(each.bytes for each in self._episodes.values())
-        elif any(self._directory.iterdir()):
+        elif not all(each in known or _is_begun(each) for each in inside):
             raise BadInput(f"cannot record into {self._directory}: other things lie there; choose another folder")
-        else:
-            _append(self._directory / MANIFEST, to_json(manifest) + b"\n")
+        elif manifest is not None:
+            files.write(self._directory / MANIFEST, to_json(manifest) + b"\n")
+        for number, place in sorted((number, each) for each in known for number in episodes(each)):
+            folder = place / episode_name(number)
+            sizes = (file.lstat().st_size for file in folder.iterdir())
+            self._episodes[number, place] = _Episode(folder, sum(map(_blocks, sizes)))
+        self.bytes = sum(each.bytes for each in self._episodes.values())
 
-    def _open(self, number: int) -> _Episode:
-        """The episode, begun anew where somebody has removed it."""
-        folder = self._directory / episode_name(number)
-        if number not in self._episodes or not folder.is_dir():
+    def _open(self, recording: Recording, number: int) -> _Episode:
+        """The episode, begun anew where somebody has removed it, or the whole recording."""
+        place = recording.directory
+        folder, key = place / episode_name(number), (number, place)
+        if key not in self._episodes or not folder.is_dir():
+            place.mkdir(mode=0o700, exist_ok=True)
+            if recording.manifest is not None and not (place / MANIFEST).exists():
+                files.write(place / MANIFEST, to_json(recording.manifest) + b"\n")
             folder.mkdir(mode=0o700)
-            self.bytes -= self._episodes.pop(number, _Episode()).bytes
-            self._episodes[number] = _Episode()
-        return self._episodes[number]
+            self.bytes -= self._episodes.pop(key, _Episode(folder)).bytes
+            self._episodes[key] = _Episode(folder)
+        return self._episodes[key]
 
-    def _write(self, number: int, name: str, data: bytes) -> None:
-        path, of = self._directory / episode_name(number) / name, self._episodes[number]
+    def _write(self, of: _Episode, name: str, data: bytes) -> None:
+        path = of.folder / name
         before = _blocks(path.stat().st_size) if path.exists() else 0
         _append(path, data)
         grown = _blocks(path.stat().st_size) - before
@@ -116,10 +125,19 @@ class Folder:
 
     def _evict(self) -> None:
         while self._episodes and (self.bytes > self._most_bytes or len(self._episodes) > MOST_EPISODES):
-            number, gone = self._episodes.popitem(last=False)
+            (_, place), gone = self._episodes.popitem(last=False)
             with suppress(FileNotFoundError):
-                shutil.rmtree(self._directory / episode_name(number))
+                shutil.rmtree(gone.folder)
             self.bytes -= gone.bytes
+            if place != self._directory and not any(of == place for _, of in self._episodes):
+                with suppress(OSError):
+                    if os.listdir(place) == [MANIFEST]:
+                        shutil.rmtree(place)
+
+
+def _is_begun(place: Path) -> bool:
+    """Whether a process may have ended there that had just begun a recording."""
+    return place.is_dir() and all(each.name.startswith(f".{MANIFEST}") for each in place.iterdir())
 
 
 def _append(path: Path, data: bytes) -> None:

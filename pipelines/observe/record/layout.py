@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -98,9 +98,15 @@ def disagreement_name(place: int) -> str:
 @dataclass(frozen=True)
 class Recording:
     directory: Path
-    manifest: Manifest
+    manifest: Manifest | None
+    """None: recordings of several queries lie there, each in a folder of its own."""
     most_bytes: int
     """The largest size of the folder."""
+
+    def of(self, manifest: Manifest) -> Recording:
+        """That of one query, which is another one once its file has changed."""
+        name = f"{manifest.query}-{manifest.query_sha256[:8]}"
+        return self if self.manifest else replace(self, directory=self.directory / name, manifest=manifest)
 
 
 def manifest_of(name: str, file: Path, models: Mapping[str, str], now: datetime) -> Manifest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -27,6 +28,8 @@ from pipelines.observe.record.layout import (
 from serving.errors import BadInput, Malformed
 
 LARGEST_MANIFEST = 1 << 20
+MOST_SAID = 5
+"""Recordings that a message names."""
 MOST_STREAMS = 1000
 """Streams that may be looked ahead in."""
 
@@ -67,9 +70,19 @@ def read_manifest(directory: Path) -> Manifest:
     try:
         return from_json(_bounded(path, LARGEST_MANIFEST), Manifest)
     except FileNotFoundError:
-        raise BadInput(f"{directory} is no recording: it has no {MANIFEST}, which `--record` writes") from None
+        inside = ", ".join(str(each) for each in recordings(directory)[:MOST_SAID])
+        hint = f": name one of those in it: {inside}" if inside else f": it has no {MANIFEST}, which `--record` writes"
+        raise BadInput(f"{directory} is no recording{hint}") from None
     except (OSError, Malformed) as error:
         raise BadInput(f"{path}: cannot be read: {_why(error)}") from None
+
+
+def recordings(directory: Path) -> list[Path]:
+    """Those of several queries, which lie in a folder; none where it cannot be read."""
+    with suppress(OSError):
+        inside = sorted(each for each in directory.iterdir() if not each.is_symlink())
+        return [each for each in inside if (each / MANIFEST).is_file()]
+    return []
 
 
 def episodes(directory: Path) -> list[int]:

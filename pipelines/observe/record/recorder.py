@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 import cv2
 
@@ -19,9 +20,10 @@ from operators.observer import Observer
 from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Counts, Event, Result, to_json
 from pipelines.observe.record.folder import Folder
-from pipelines.observe.record.layout import Recording
+from pipelines.observe.record.layout import Manifest, Recording
 from pipelines.observe.record.window import ORDINARY, Preroll, Shot, Window, affordable
 from serving.common.tensors import Image
+from serving.errors import SluiceError
 
 log = logging.getLogger(__name__)
 
@@ -41,28 +43,35 @@ class _Cause:
 
 @contextmanager
 def recorders(wanted: Recording | None) -> Iterator[list[Recorder]]:
-    """Record while the block runs; yields nobody where nothing is wanted."""
+    """Record what one query finds while the block runs; yields nobody where nothing is wanted."""
+    with keeping(wanted) as keeper:
+        yield [] if keeper is None or keeper.recording.manifest is None else [keeper.of(keeper.recording.manifest)]
+
+
+@contextmanager
+def keeping(wanted: Recording | None) -> Iterator[Keeper | None]:
+    """Keep what recorders put there while the block runs; None where nothing is wanted."""
     if wanted is None:
-        yield []
+        yield None
         return
-    recorder = Recorder(wanted)
+    keeper = Keeper(wanted)
     try:
-        yield [recorder]
+        yield keeper
     finally:
-        recorder.close()
+        keeper.close()
 
 
-class Recorder(Observer):
-    """Hears what happens, and is given every frame with its result by ``take``, a final step of the executor."""
+class Keeper:
+    """The thread that writes, and what the recorders of all queries have in common."""
 
     def __init__(self, recording: Recording) -> None:
         """Raises BadInput where the folder cannot be used."""
-        self._where = recording.directory
+        self.recording = recording
         self._folder = Folder(recording)
-        self._numbers = count(self._folder.next)
-        self._preroll = Preroll()
-        self._windows: dict[str, Window] = {}
-        self._queue: queue.SimpleQueue[tuple[int, Shot | _Cause] | None] = queue.SimpleQueue()
+        self.numbers = count(self._folder.next)
+        """Those of new episodes."""
+        self.preroll = Preroll()
+        self._queue: queue.SimpleQueue[tuple[Recording, int, Shot | _Cause] | None] = queue.SimpleQueue()
         self._put_bytes = self._done_bytes = 0
         self._spent_s = 0.0
         self._broken = False
@@ -75,35 +84,9 @@ class Recorder(Observer):
         self._thread = threading.Thread(target=self._work, name="record", daemon=True)
         self._thread.start()
 
-    async def take(self, frame: Frame, result: Result) -> None:
-        """Hold a frame until it is wanted or too old; never waits."""
-        window, shot = self._windows.get(frame.stream), Shot(frame, result)
-        if window is None or window.run != frame.run:
-            window = self._windows[frame.stream] = Window(frame.run, self._numbers)
-        episode = window.episode_of(frame.media_time_s)
-        if episode is None:
-            self._preroll.add(shot)
-        else:
-            self._put(episode, shot)
-
-    def event_found(self, event: Event | Counts) -> None:
-        """See ``Observer``; an event that no frame of its run is there for is let go."""
-        window = self._windows.get(event.stream)
-        if isinstance(event, Counts) or window is None or window.run != event.run:
-            return
-        if event.type in ORDINARY and not affordable(self._spent_s, time.process_time()):
-            self.passed_over += 1
-            return
-        self._keep(window, event.stream, event.media_time_s, _Cause(to_json(event), None))
-
-    def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
-        window = self._windows.get(found.stream) or Window("", self._numbers)
-        kept = None if picture is None else picture.copy()
-        self._keep(window, found.stream, found.media_time_s, _Cause(to_json(found), kept))
-
-    def stream_dropped(self, stream: str) -> None:
-        self._windows.pop(stream, None)
-        self._preroll.take(stream)
+    def of(self, manifest: Manifest) -> Recorder:
+        """Who records a query."""
+        return Recorder(self, self.recording.of(manifest))
 
     @property
     def bytes(self) -> int:
@@ -114,6 +97,22 @@ class Recorder(Observer):
     def works(self) -> bool:
         """Whether recording goes on: a disk that is full ends it."""
         return not self._broken
+
+    def affords(self) -> bool:
+        """Whether an ordinary event may be kept; counted where not."""
+        found = affordable(self._spent_s, time.process_time())
+        self.passed_over += not found
+        return found
+
+    def put(self, recording: Recording, episode: int, kept: Shot | _Cause) -> None:
+        """Have it written, unless too much waits; never waits."""
+        if self._put_bytes - self._done_bytes + kept.bytes > MOST_QUEUED:
+            self.dropped += 1
+            if self.dropped == 1:
+                log.warning("recording %s: the disk is too slow, frames are lost; counted at the end", self._where)
+            return
+        self._put_bytes += kept.bytes
+        self._queue.put((recording, episode, kept))
 
     def close(self) -> None:
         """Write what waits, and say what was kept."""
@@ -126,41 +125,86 @@ class Recorder(Observer):
         said = "recording %s: %d frames kept now, %d episodes and %.1f MB in all%s"
         log.info(said, self._where, self.written, self._folder.episodes, megabytes, lost)
 
-    def _keep(self, window: Window, stream: str, at_s: float, cause: _Cause) -> None:
-        held = self._preroll.take(stream)
-        episode = window.wanted(at_s, len(held))
-        for shot in held:
-            self._put(episode, shot)
-        self._put(episode, cause)
-
-    def _put(self, episode: int, kept: Shot | _Cause) -> None:
-        if self._put_bytes - self._done_bytes + kept.bytes > MOST_QUEUED:
-            self.dropped += 1
-            if self.dropped == 1:
-                log.warning("recording %s: the disk is too slow, frames are lost; counted at the end", self._where)
-            return
-        self._put_bytes += kept.bytes
-        self._queue.put((episode, kept))
+    @property
+    def _where(self) -> Path:
+        return self.recording.directory
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
-            episode, kept = item
             try:
                 if not self._broken:
-                    self._write(episode, kept)
-            except (OSError, cv2.error) as error:  # a full disk ends the recording and nothing else
+                    self._write(*item)
+            except (OSError, SluiceError, cv2.error) as error:  # a full disk ends the recording and nothing else
                 self._broken = True
                 why = getattr(error, "strerror", None) or error
                 log.warning("recording %s has ended: %s", self._where, why)
-            self._done_bytes += kept.bytes
+            self._done_bytes += item[2].bytes
             self._spent_s = time.thread_time()
 
-    def _write(self, episode: int, kept: Shot | _Cause) -> None:
+    def _write(self, recording: Recording, episode: int, kept: Shot | _Cause) -> None:
         if isinstance(kept, _Cause):
-            self._folder.because(episode, kept.line, None if kept.picture is None else _jpeg(kept.picture))
+            picture = None if kept.picture is None else _jpeg(kept.picture)
+            self._folder.because(recording, episode, kept.line, picture)
         else:
-            self._folder.add(episode, kept.frame.jpeg or _jpeg(kept.frame.image), to_json(kept.result))
+            self._folder.add(recording, episode, kept.frame.jpeg or _jpeg(kept.frame.image), to_json(kept.result))
             self.written += 1
+
+
+class Recorder(Observer):
+    """Hears what happens to a query, and is given every frame with its result by ``take``, a final step of its
+    executor."""
+
+    def __init__(self, keeper: Keeper, recording: Recording) -> None:
+        self.keeper, self._recording = keeper, recording
+        self._query = recording.manifest.query if recording.manifest else ""
+        self._windows: dict[str, Window] = {}
+
+    def goes_on(self, manifest: Manifest) -> None:
+        """Record the query from now on as its file says now: with another one, whatever is open ends."""
+        recording = self.keeper.recording.of(manifest)
+        if recording.directory != self._recording.directory:
+            self.close()
+            self._recording = recording
+
+    def close(self) -> None:
+        """Let go what is held."""
+        for stream in list(self._windows):
+            self.stream_dropped(stream)
+
+    async def take(self, frame: Frame, result: Result) -> None:
+        """Hold a frame until it is wanted or too old; never waits."""
+        window, shot = self._windows.get(frame.stream), Shot(frame, result)
+        if window is None or window.run != frame.run:
+            window = self._windows[frame.stream] = Window(frame.run, self.keeper.numbers)
+        episode = window.episode_of(frame.media_time_s)
+        if episode is None:
+            self.keeper.preroll.add(shot, self._query)
+        else:
+            self.keeper.put(self._recording, episode, shot)
+
+    def event_found(self, event: Event | Counts) -> None:
+        """See ``Observer``; an event that no frame of its run is there for is let go."""
+        window = self._windows.get(event.stream)
+        if isinstance(event, Counts) or window is None or window.run != event.run:
+            return
+        if event.type not in ORDINARY or self.keeper.affords():
+            self._keep(window, event.stream, event.media_time_s, _Cause(to_json(event), None))
+
+    def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
+        window = self._windows.get(found.stream) or Window("", self.keeper.numbers)
+        kept = None if picture is None else picture.copy()
+        self._keep(window, found.stream, found.media_time_s, _Cause(to_json(found), kept))
+
+    def stream_dropped(self, stream: str) -> None:
+        self._windows.pop(stream, None)
+        self.keeper.preroll.take(stream, self._query)
+
+    def _keep(self, window: Window, stream: str, at_s: float, cause: _Cause) -> None:
+        held = self.keeper.preroll.take(stream, self._query)
+        episode = window.wanted(at_s, len(held))
+        for shot in held:
+            self.keeper.put(self._recording, episode, shot)
+        self.keeper.put(self._recording, episode, cause)
 
 
 def _jpeg(image: Image) -> bytes:

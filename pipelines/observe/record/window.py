@@ -6,7 +6,7 @@ the time: they are kept as long as recording costs little beside the analysis.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -91,33 +91,45 @@ class Preroll:
 
     def __init__(self, span_s: float = SPAN_S, most_bytes: int = MOST_BYTES) -> None:
         self._span_s, self._most_bytes = span_s, most_bytes
-        self._streams: dict[str, deque[Shot]] = {}
+        self._lines: dict[tuple[str, str], deque[Shot]] = {}
+        """By query and stream."""
+        self._holders: Counter[int] = Counter()
+        """By picture, the queries that have it here: it is one in memory."""
         self.bytes = 0
         """Size of the frames that are held."""
 
-    def add(self, shot: Shot) -> None:
+    def add(self, shot: Shot, query: str = "") -> None:
         """Take a stream's latest frame; those of another run, and those from too long ago, go."""
-        shots = self._streams.setdefault(shot.frame.stream, deque())
+        shots = self._lines.setdefault((query, shot.frame.stream), deque())
         shots.append(shot)
-        self.bytes += shot.bytes
+        self._holders[id(shot.frame.pixels)] += 1
+        if self._holders[id(shot.frame.pixels)] == 1:
+            self.bytes += shot.bytes
         while len(shots) > MOST_HELD or self._is_past(shots[0], shot):
             self._drop(shots)
         while self.bytes > self._most_bytes:
-            self._drop(max(self._streams.values(), key=lambda each: sum(shot.bytes for shot in each)))
+            self._drop(max(self._lines.values(), key=lambda each: sum(shot.bytes for shot in each)))
 
-    def take(self, stream: str) -> list[Shot]:
+    def take(self, stream: str, query: str = "") -> list[Shot]:
         """Hand the stream's frames over, the oldest first."""
-        taken = list(self._streams.pop(stream, ()))
-        self.bytes -= sum(shot.bytes for shot in taken)
+        shots = self._lines.pop((query, stream), deque())
+        taken = list(shots)
+        while shots:
+            self._drop(shots)
         return taken
 
     def find(self, stream: str, run: str, seq: int) -> Frame | None:
         """A frame that is still held."""
-        held = self._streams.get(stream, ())
+        held = self._lines.get(("", stream), ())
         return next((shot.frame for shot in held if (shot.frame.run, shot.frame.seq) == (run, seq)), None)
 
     def _is_past(self, shot: Shot, latest: Shot) -> bool:
         return abs(latest.at_s - shot.at_s) > self._span_s or shot.frame.run != latest.frame.run
 
     def _drop(self, shots: deque[Shot]) -> None:
-        self.bytes -= shots.popleft().bytes
+        gone = shots.popleft()
+        picture = id(gone.frame.pixels)
+        self._holders[picture] -= 1
+        if not self._holders[picture]:
+            del self._holders[picture]
+            self.bytes -= gone.bytes

@@ -18,7 +18,7 @@ from pipelines.query.needs import Needs
 from pipelines.query.nodes import RecogniseNode
 from pipelines.settings import BrokerSettings
 from pipelines.worker.common import Common
-from pipelines.worker.open_queries import OpenQueries
+from pipelines.worker.open_queries import OpenQueries, _Held
 from pipelines.worker.worker import WorkerConfig
 from serving.errors import Unavailable
 from tests.pipelines.queries import DETECT, query, write
@@ -49,9 +49,8 @@ async def test_a_fleet_is_told_the_alternatives_of_the_queries_as_they_are_now(m
         return SimpleNamespace(query=SimpleNamespace(name=name, nodes=[node]))
 
     async def opened(self: OpenQueries, path: Path, wanted: Any, before: object) -> Any:
-        return SimpleNamespace(
-            path=path, open=SimpleNamespace(wanted=wanted), duties=SimpleNamespace(query=wanted.query.name)
-        )
+        duties: Any = SimpleNamespace(query=wanted.query.name)
+        return _Held(path, SimpleNamespace(wanted=wanted), duties)  # type: ignore[arg-type]
 
     monkeypatch.setattr(OpenQueries, "_opened", opened)
     told: dict[str, list[str]] = {}

@@ -19,7 +19,7 @@ from tests.pipelines.observe.record.scenes import play, recording
 
 def shown(recorder: Recorder) -> dict[str, float]:
     registry = CollectorRegistry()
-    registry.register(EvidenceCollector(recorder))
+    registry.register(EvidenceCollector(recorder.keeper))
     assert {(each.name, each.type, each.documentation) for each in registry.collect()} == {
         (each.name, each.kind, each.help) for each in EVIDENCE
     }

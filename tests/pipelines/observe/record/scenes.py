@@ -16,10 +16,13 @@ from tests.pipelines.observe.forward.notes import event
 MB = 1_000_000
 
 
+def manifest(query: str = "q", digest: str = "0" * 64) -> Manifest:
+    return Manifest(query=query, query_sha256=digest, begun_at=datetime(2026, 1, 2, tzinfo=UTC))
+
+
 def recording(directory: Path, most_bytes: int = 10 * MB, digest: str = "0" * 64) -> Recording:
     """One of query ``q``."""
-    manifest = Manifest(query="q", query_sha256=digest, begun_at=datetime(2026, 1, 2, tzinfo=UTC))
-    return Recording(directory, manifest, most_bytes)
+    return Recording(directory, manifest(digest=digest), most_bytes)
 
 
 def play(recorder: Recorder, seqs: range, *objects: Object, stream: str = "yard", run: str = "r1") -> None:

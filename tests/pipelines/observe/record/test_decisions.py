@@ -63,12 +63,23 @@ def test_what_is_held_is_bounded_in_bytes_over_all_streams_and_in_frames_of_one(
     for seq in range(60):
         held.add(shot(seq, "large", size=100))
         held.add(shot(seq, "small", size=10))
-    assert held.bytes == sum(each.bytes for stream in ("large", "small") for each in held._streams[stream]) <= 3000
+    assert held.bytes == sum(each.bytes for shots in held._lines.values() for each in shots) <= 3000
     assert len(held.take("large")) >= 4
     assert len(held.take("small")) >= 30
     for seq in range(1000):
         held.add(shot(seq, size=1, fps=1e6))
     assert len(held.take("cam")) == MOST_HELD
+
+
+def test_a_frame_that_two_queries_hold_counts_once_and_for_as_long_as_one_has_it() -> None:
+    held, frame = Preroll(), shot(0)
+    held.add(frame, "gate")
+    held.add(Shot(frame.frame, result(0, stream="cam")), "yard")
+    assert held.bytes == frame.bytes
+    assert [len(held.take("cam", query)) for query in ("gate", "gate")] == [1, 0]
+    assert held.bytes == frame.bytes
+    assert len(held.take("cam", "yard")) == 1
+    assert held.bytes == 0
 
 
 def test_a_frame_that_is_larger_than_all_room_is_not_held() -> None:

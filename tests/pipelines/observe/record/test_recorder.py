@@ -19,12 +19,13 @@ from operators.wire.schema import Event, from_json
 from pipelines.observe.record import recorder as recording_part
 from pipelines.observe.record import window
 from pipelines.observe.record.folder import BLOCK, Folder
-from pipelines.observe.record.reading import episodes, frames, read_manifest
-from pipelines.observe.record.recorder import recorders
+from pipelines.observe.record.layout import Recording
+from pipelines.observe.record.reading import episodes, frames, read_manifest, recordings
+from pipelines.observe.record.recorder import Keeper, keeping, recorders
 from serving.errors import BadInput
 from tests.operators.publish.messages import picture, result, thing
 from tests.pipelines.observe.forward.notes import count_note, event
-from tests.pipelines.observe.record.scenes import disagreement, play, record, recording
+from tests.pipelines.observe.record.scenes import disagreement, manifest, play, record, recording
 
 
 def kept(directory: Path) -> dict[int, list[int]]:
@@ -97,17 +98,21 @@ def test_the_oldest_evidence_goes_first_and_a_recording_goes_on_where_it_ended(t
 
 
 def test_evidence_that_somebody_removes_meanwhile_does_not_end_the_recording(tmp_path: Path) -> None:
-    folder, jpeg, line = Folder(recording(tmp_path, most_bytes=6 * BLOCK)), b"a picture", b"{}"
-    folder.add(1, jpeg, line)
-    folder.add(2, jpeg, line)
+    of, jpeg, line = recording(tmp_path, most_bytes=6 * BLOCK), b"a picture", b"{}"
+    folder = Folder(of)
+    folder.add(of, 1, jpeg, line)
+    folder.add(of, 2, jpeg, line)
     for number in (1, 2):
         shutil.rmtree(tmp_path / f"00000{number}")
-    folder.add(2, jpeg, line)  # the picture of the first line again
+    folder.add(of, 2, jpeg, line)  # the picture of the first line again
     assert sorted(each.name for each in (tmp_path / "000002").iterdir()) == ["00000.jpg", "results.jsonl"]
     for _ in range(4):
-        folder.add(3, jpeg, line)
+        folder.add(of, 3, jpeg, line)
     assert folder.bytes == 5 * BLOCK  # the first two are gone, and make no room twice
     assert [each.name for each in tmp_path.iterdir() if each.is_dir()] == ["000003"]
+    shutil.rmtree(tmp_path)
+    folder.add(of, 4, jpeg, line)
+    assert read_manifest(tmp_path).query == "q"
 
 
 def test_ordinary_events_give_way_where_recording_costs_much_and_crossings_do_not(
@@ -139,7 +144,7 @@ def test_what_the_disk_is_too_slow_for_is_lost_counted_and_told_and_nobody_waits
         recorder.event_found(event(seq=3, media_time_s=0.3))
         play(recorder, range(4, 20))
         go_on.set()
-    lost = recorder.dropped
+    lost = recorder.keeper.dropped
     assert lost == 16
     assert len(kept(tmp_path)[1]) == 20 - lost
     assert f"{lost} frames and causes were lost" in caplog.text
@@ -157,7 +162,7 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(
         recorder.event_found(event(seq=3, media_time_s=0.3))
         play(recorder, range(4, 20))
     assert caplog.text.count("has ended: No space left on device") == 1
-    assert recorder.written == 0
+    assert recorder.keeper.written == 0
 
 
 def test_another_run_and_a_stream_that_is_gone_are_no_part_of_an_episode(tmp_path: Path) -> None:
@@ -194,3 +199,68 @@ def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match="choose another folder"):
         Folder(recording(tmp_path / "file" / "evidence"))
+
+
+def episode(keeper: Keeper, query: str, at: int, digest: str = "0" * 64) -> None:
+    """A query sees five frames, and something happens."""
+    recorder = keeper.of(manifest(query, digest))
+    play(recorder, range(at, at + 5))
+    recorder.event_found(event(seq=at + 4, media_time_s=(at + 4) / 10))
+    recorder.close()
+
+
+def test_several_queries_have_a_recording_each_as_they_stand_in_their_files(tmp_path: Path) -> None:
+    with keeping(Recording(tmp_path, None, 10_000_000)) as keeper:
+        assert keeper is not None
+        gate, yard = keeper.of(manifest("gate")), keeper.of(manifest("yard"))
+        play(gate, range(5), thing(7))
+        play(yard, range(5))
+        gate.event_found(event(seq=4, media_time_s=0.4))
+        yard.audit_disagreed(disagreement(at_s=0.4), None)
+        gate.goes_on(manifest("gate"))  # its file is as it was
+        play(gate, range(5, 8))
+        gate.goes_on(manifest("gate", "1" * 64))
+        play(gate, range(8, 10))
+        gate.event_found(event(seq=9, media_time_s=0.9))
+    assert [each.name for each in recordings(tmp_path)] == ["gate-00000000", "gate-11111111", "yard-00000000"]
+    assert kept(tmp_path / "gate-00000000") == {1: list(range(8))}
+    assert kept(tmp_path / "yard-00000000") == {2: list(range(5))}
+    assert kept(tmp_path / "gate-11111111") == {3: [8, 9]}, "nothing of what it was before"
+    assert read_manifest(tmp_path / "gate-11111111").query_sha256 == "1" * 64
+    for path in [tmp_path, *tmp_path.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0
+    with pytest.raises(
+        BadInput, match=r"is no recording: name one of those in it: \S*gate-00000000, \S*gate-11111111, "
+    ):
+        read_manifest(tmp_path)
+
+
+def test_several_queries_share_the_room_and_the_oldest_evidence_of_all_goes_first(tmp_path: Path) -> None:
+    for digest in ("0" * 64, "1" * 64):
+        with keeping(Recording(tmp_path, None, 6 * 7 * BLOCK)) as keeper:
+            assert keeper is not None
+            for at in range(0, 40, 10):
+                for query in ("gate", "yard"):
+                    episode(keeper, query, at, digest)
+        assert keeper.bytes <= 6 * 7 * BLOCK
+    found = {each.name: episodes(each) for each in recordings(tmp_path)}
+    assert found == {"gate-11111111": [11, 13, 15], "yard-11111111": [12, 14, 16]}, (
+        "of the former queries nothing is left"
+    )
+
+
+@pytest.mark.parametrize("there", ["photo.jpg", "photos/one.jpg", "manifest.json"])
+def test_a_folder_with_other_things_gets_no_recordings_of_several_queries(tmp_path: Path, there: str) -> None:
+    (tmp_path / there).parent.mkdir(exist_ok=True)
+    (tmp_path / there).touch()
+    with pytest.raises(BadInput, match="other things lie there"):
+        Folder(Recording(tmp_path, None, 1))
+    assert (tmp_path / there).exists()
+
+
+def test_a_recording_that_a_killed_process_had_just_begun_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "gate-00000000").mkdir()
+    with keeping(Recording(tmp_path, None, 1_000_000)) as keeper:
+        assert keeper is not None
+        episode(keeper, "gate", 0)
+    assert kept(tmp_path / "gate-00000000") == {1: list(range(5))}
