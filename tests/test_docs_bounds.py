@@ -183,7 +183,8 @@ SAID = {
         f"| messages that wait for one page | *{viewers.MOST_WAITING}*, the newest of a kind |",
         f"| streams on the page | *{board.MOST_STREAMS}* |",
         f"| *{'five' if stream_figures.SLOTS * stream_figures.SLOT_S == 300 else '?'} minutes of counts, "
-        f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.KEPT_EVENTS} events with a "
+        f"{stream_figures.SAMPLES} latencies, the times of day of {sightings.MOST_MOMENTS} frames, "
+        f"{sightings.MOST_TRACKS} tracks, {sightings.KEPT_EVENTS} events with a "
         f"picture of at most {pictures.WIDTHS['thumbnail']} pixels, its",
         f"| streams whose last frame `sluice run --stay` keeps for the page | *{pictures.LAST}* |",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",

@@ -41,6 +41,8 @@ LAST = 16
 """Streams whose last frame is kept, where the page stays when they have ended."""
 AT_ONCE = 2
 """Frames that are held to make pictures of."""
+ASKS_S = 2.0
+"""A stream that waits for its turn has it as long as frames come so often."""
 
 Load = Callable[[], Image]
 Wanting = tuple[ListedEvent, BoundingBox]
@@ -53,6 +55,8 @@ class Pictures:
         """``board``: says how many streams share what the wall may take, and which events want a thumbnail."""
         self._viewers, self._board, self._now = viewers, board, now
         self._made_s: dict[tuple[str, Size], float] = {}
+        self._asked_s: dict[str, float] = {}
+        """When streams asked last that wait for their turn, the one that has waited longest first."""
         self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
         self.keeps_last = False
         """Whether last frames are kept, and events get thumbnails, for later viewers."""
@@ -88,13 +92,24 @@ class Pictures:
 
     def _due(self, stream: str, has_events: bool) -> list[Size]:
         """The sizes that viewers wait for, of this stream, now."""
-        if len(self._making) >= AT_ONCE:
-            return []
         looked_at = {viewer.stream for viewer in self._viewers}
         wanted: list[Size] = ["small"] if None in looked_at else []
         wanted += ["large"] if stream in looked_at else []
         wanted += ["thumbnail"] if has_events else []
-        return [size for size in wanted if self._now() - self._made_s.get((stream, size), -1e9) >= self._gap_s(size)]
+        now_s = self._now()
+        due = [size for size in wanted if now_s - self._made_s.get((stream, size), -1e9) >= self._gap_s(size)]
+        return due if due and self._has_turn(stream, now_s) else []
+
+    def _has_turn(self, stream: str, now_s: float) -> bool:
+        """Streams whose frames come together have pictures in turns, or the last of them would never have one."""
+        self._asked_s = {each: at_s for each, at_s in self._asked_s.items() if now_s - at_s < ASKS_S}
+        if stream not in self._asked_s and len(self._asked_s) >= REMEMBERED:
+            return False
+        self._asked_s[stream] = now_s
+        found = stream in list(self._asked_s)[: AT_ONCE - len(self._making)]
+        if found:
+            del self._asked_s[stream]
+        return found
 
     async def show_last(self, viewer: Viewer) -> None:
         """Make the first pictures of who has just come, of frames that were there before, one after the other."""

@@ -9,12 +9,14 @@ from typing import Literal
 from msgspec import UNSET
 
 from operators.wire.schema import BoundingBox, Event, Object, Result
-from serving.common.untrusted import shortened
+from serving.common.untrusted import printable
 
 MOST_TRACKS = 256
 MOST_EVENTS = 30
 KEPT_EVENTS = 45
 """A reader may still ask for the thumbnail of one that has just left the list."""
+MOST_MOMENTS = 256
+"""Frames whose time of day is known."""
 LONGEST = 60
 """Characters of a name."""
 Kind = Literal["came", "named", "left", "enter", "leave", "cross"]
@@ -61,6 +63,8 @@ class Sightings:
         self._runs = ("", "")
         """The latest run, and the one before."""
         self._kept: deque[ListedEvent] = deque(maxlen=KEPT_EVENTS)
+        self._moments: deque[tuple[int, float, float]] = deque(maxlen=MOST_MOMENTS)
+        """Run, media time and time of day of frames, seconds."""
 
     @property
     def latest(self) -> list[ListedEvent]:
@@ -75,6 +79,7 @@ class Sightings:
     def see(self, result: Result) -> None:
         """Take an analysed frame."""
         now_s, at_s, run = result.frame.media_time_s, result.frame.captured_at.timestamp(), self._run(result.run)
+        self._moments.append((run, now_s, at_s))
         for found in result.objects[:MOST_TRACKS]:
             if found.track_id is not None:
                 self._see(found, found.track_id, _Track(named(found), now_s, at_s, run))
@@ -92,10 +97,9 @@ class Sightings:
             return
         media_time_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
         run, at_s = self._run(event.run), None
-        if event.captured_at is not None:  # a recording that is read fast shows many seconds in one: not before others
-            known = (each for each in self._kept if (each.run, each.track) == (run, event.track_id))
-            before_s = [each.at_s for each in known if each.at_s and each.media_time_s <= media_time_s]
-            at_s = max(event.captured_at.timestamp() - (event.media_time_s - media_time_s), *before_s, 0.0)
+        if event.captured_at is not None:
+            self._moments.append((run, event.media_time_s, event.captured_at.timestamp()))
+            at_s = self._captured_s(run, min(media_time_s, event.media_time_s))
         when = _Track(event.label, media_time_s, at_s, run)
         self._happened(event.type, event.track_id, when, _place(event))
 
@@ -105,6 +109,16 @@ class Sightings:
         wanting = [each for each in self._kept if not each.is_own and each.kind != "left" and each.run == run]
         boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
         return [(each, boxes[each.track]) for each in wanting if each.track in boxes]
+
+    def _captured_s(self, run: int, media_time_s: float) -> float:
+        """When a moment up to the latest was captured: a recording that is read fast shows many seconds in one."""
+        known = [(media_s, at_s) for of, media_s, at_s in self._moments if of == run]
+        after = min(each for each in known if each[0] >= media_time_s)
+        before = max((each for each in known if each[0] <= media_time_s), default=None)
+        if before is None:
+            return max(0.0, after[1] - (after[0] - media_time_s))
+        passed = (media_time_s - before[0]) / ((after[0] - before[0]) or 1.0)
+        return before[1] + passed * (after[1] - before[1])
 
     def _run(self, name: str) -> int:
         """The number of a run: events of the one before may still come."""
@@ -126,7 +140,7 @@ class Sightings:
         self._number += 1
         mine = (each for each in reversed(self._kept) if (each.run, each.track) == (seen.run, track))
         known = next((each.thumbnail for each in mine), None)
-        label = shortened(seen.label, LONGEST)
+        label = printable(seen.label, LONGEST)
         self._kept.append(
             ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, seen.run, place, known)
         )
@@ -142,9 +156,9 @@ def named(found: Object) -> str:
 
 def called(found: Object) -> str:
     """The same, short enough to be shown."""
-    return shortened(named(found), LONGEST)
+    return printable(named(found), LONGEST)
 
 
 def _place(event: Event) -> str:
-    name = shortened(str(event.line if event.type == "cross" else event.zone), LONGEST)
+    name = printable(str(event.line if event.type == "cross" else event.zone), LONGEST)
     return name if event.direction is UNSET else f"{name} {event.direction.replace('_', ' ')}"

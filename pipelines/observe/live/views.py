@@ -15,7 +15,7 @@ from pipelines.observe.live.sightings import ListedEvent, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.words import CAUSES, WHO, explained, standing, who
 from pipelines.report.explanation import detail_lines
-from serving.common.untrusted import shortened
+from serving.common.untrusted import printable
 
 MOST_NODES = 20
 MOST_LABELS = 5
@@ -43,7 +43,7 @@ def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s
         "lost": [{"cause": cause, "words": CAUSES.get(cause, cause), "count": n} for cause, n in lost.most_common(6)],
         "who": _who(slots),
         "objects": len(latest.objects) if latest else 0,
-        "labels": [[shortened(label, 60), count] for label, count in labels.most_common(MOST_LABELS)],
+        "labels": [[printable(label, 60), count] for label, count in labels.most_common(MOST_LABELS)],
     }
 
 
@@ -58,7 +58,7 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dic
             {"ago": number - slot.number, "who": _who([slot]), "analysed": slot.analysed, "lost": slot.lost.total()}
             for slot in slots
         ],
-        "models": [[shortened("@".join(filter(None, name)), 120), count] for name, count in models.most_common(6)],
+        "models": [[printable("@".join(filter(None, name)), 120), count] for name, count in models.most_common(6)],
         "variants": _variants(slots, number),
         "switches": [_switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
@@ -124,8 +124,8 @@ def _ran(node: str, slots: Sequence[Slot], number: int, chosen: Sequence[tuple[s
     drawn = chosen[:MOST_MODELS]
     ran = [(number - slot.number, [slot.variants[each] for each in drawn]) for slot in slots]
     return {
-        "node": shortened(node, 60),
-        "models": [shortened(model, 120) for _, model in drawn],
+        "node": printable(node, 60),
+        "models": [printable(model, 120) for _, model in drawn],
         "slots": [{"ago": ago, "frames": frames} for ago, frames in ran if any(frames)],
     }
 
@@ -133,10 +133,10 @@ def _ran(node: str, slots: Sequence[Slot], number: int, chosen: Sequence[tuple[s
 def _switch(of: VariantSwitch) -> dict[str, Any]:
     """One switch of a stream's plan."""
     return {
-        "node": shortened(of.node, 60),
-        "variant": shortened(of.variant, 120),
+        "node": printable(of.node, 60),
+        "variant": printable(of.variant, 120),
         "at": of.at.timestamp(),
-        "why": shortened(of.why, 200),
+        "why": printable(of.why, 200),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import Object, Provenance, Result, StreamStatus
 from pipelines.report.explanation import explain
-from serving.common.untrusted import shortened
+from serving.common.untrusted import printable
 
 Who = Literal["oracle", "variant", "specialised", "cached", "track", "detector", "propagated"]
 WHO: tuple[Who, ...] = get_args(Who)
@@ -95,11 +95,13 @@ def _away(status: StreamStatus, seen: bool) -> StreamStanding:
     group: str = status.state
     if status.state in ("stalled", "reconnecting") and not seen and not status.frames:
         group, did = "not come yet", "has not come yet"
-    word = f"{group}: {shortened(status.reason, LONGEST)}" if status.reason else group
-    message = shortened(status.message, TEXT_CHARS).rstrip(".") if status.message else ""
+    word = f"{group}: {printable(status.reason, LONGEST)}" if status.reason else group
+    message = printable(status.message, TEXT_CHARS).rstrip(".") if status.message else ""
     return StreamStanding(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
 
 
 def explained(result: Result) -> list[str]:
     """One frame as ``sluice explain`` tells it, in so many lines as a page has room for."""
-    return [shortened(line.strip(), LONGEST) for line in explain(result)[:MOST_LINES]]
+    lines = explain(result)
+    more = [f"and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return [printable(line.strip(), LONGEST) for line in [*lines[:MOST_LINES], *more]]

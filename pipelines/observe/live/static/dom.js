@@ -22,6 +22,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// What is written from right to left does not turn what stands beside it.
+const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdfd\ufe70-\ufefc]/;
+export const isolated = (text) => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
+
 export const link = (stream) => `#/stream/${encodeURIComponent(stream)}`;
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;

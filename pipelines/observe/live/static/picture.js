@@ -1,6 +1,6 @@
 // A frame with its boxes drawn over it, in the colour of who answered.
 
-import { el, percent, setText, svg } from "./dom.js";
+import { el, isolated, percent, setText, svg } from "./dom.js";
 import { WHO } from "./words.js";
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -63,7 +63,7 @@ function tags(objects, node) {
   const made = [];
   for (const found of objects) {
     const track = found.track === null ? "" : ` #${found.track}`;
-    const text = `${found.label}${track} ${percent(found.confidence)}`;
+    const text = `${isolated(found.label)}${track} ${percent(found.confidence)}`;
     const wide = Math.min(0.46, (pen.measureText(text).width + 15) / width);
     const left = Math.min(Math.max(0, found.box[0]), 1 - wide);
     const top = [found.box[1] - high, found.box[3], found.box[1]].find((y) => y >= 0 && y + high <= 1 && free(taken, left, y, wide, high));

@@ -1,7 +1,7 @@
 // One stream in full.
 
 import { interval, legend, meter, timeline, variants } from "./charts.js";
-import { el, link, ms, percent, setText } from "./dom.js";
+import { el, isolated, link, ms, percent, setText } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Picture } from "./picture.js";
 import { EVENT, KIND, objects, PHASE } from "./words.js";
@@ -95,8 +95,9 @@ function agreements(view) {
 }
 
 function happened(each) {
-  if (each.place) return `${EVENT[each.kind]} ${each.place} · ${each.label}`;
-  return `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`;
+  const label = isolated(each.label);
+  if (each.place) return `${EVENT[each.kind]} ${isolated(each.place)} · ${label}`;
+  return `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${label}`;
 }
 
 function networks(view) {

@@ -1,5 +1,7 @@
 // What the page calls things.
 
+import { isolated } from "./dom.js";
+
 export const WHO = {
   oracle: "reference model",
   variant: "cheaper model",
@@ -28,7 +30,7 @@ export const PHASE = {
 export const EVENT = { came: "came", named: "is called", left: "left", enter: "enters", leave: "leaves", cross: "crosses" };
 
 export function objects(tile) {
-  const named = tile.labels.map(([label, count]) => `${count} ${label}`);
+  const named = tile.labels.map(([label, count]) => `${count} ${isolated(label)}`);
   return named.length ? named.join(", ") : "nothing to see";
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -179,7 +179,7 @@ def test_what_happens_at_zones_and_lines_is_listed_among_them_when_it_happened()
     assert shown is not None
     entered, left, crossed, came = shown["events"]
     assert (entered["kind"], entered["at"]) == ("enter", None)
-    assert crossed["at"] == pytest.approx(AT.timestamp() + 0.4)
+    assert crossed["at"] == pytest.approx(AT.timestamp() + 0.4, abs=1e-3)
     assert (crossed["kind"], crossed["place"], crossed["media_time_s"]) == ("cross", "kerb left to right", 0.4)
     assert (left["kind"], len(left["place"]), left["media_time_s"]) == ("leave", 60, 0.7)
     assert (came["kind"], came["place"]) == ("came", "")
@@ -202,6 +202,15 @@ def test_events_of_a_clip_that_is_played_fast_and_of_the_next_run_stand_in_their
     assert kinds == [("came", 0.0), ("leave", 9.0), ("leave", 0.6), ("enter", 0.5), ("left", 0.0), ("came", 0.0)]
 
 
+def test_a_label_turns_nothing_around_that_stands_beside_it() -> None:
+    board = Board(lambda: 0.0)
+    board.came(result(0, thing(7, "\u202eevil")))
+    board.event_found(event(type="enter", zone="yard\u202e", label="\u202eevil"))
+    said = json.dumps([board.wall(), board.stream("yard")], ensure_ascii=False)
+    assert "\u202e" not in said
+    assert "\\u202eevil" in said
+
+
 def test_a_track_of_the_next_run_with_the_same_number_is_another_one() -> None:
     sightings = Sightings()
     sightings.see(result(3, thing(7, "car"), run="r1"))
@@ -211,13 +220,30 @@ def test_a_track_of_the_next_run_with_the_same_number_is_another_one() -> None:
     assert [each.label for each, _ in sightings.without_thumbnail(result(5, thing(7, "bus"), run="r2"))] == ["bus"]
 
 
-def test_an_object_of_a_recording_that_is_read_fast_leaves_no_zone_before_it_has_come_in() -> None:
+def test_what_happens_in_a_recording_that_is_read_fast_has_the_time_of_day_of_its_frame() -> None:
+    """Twenty seconds of media time pass in two; an event is known some frames later."""
     sightings = Sightings()
-    for kind, media_time_s, at_media_time_s in (("enter", 1.4, 1.0), ("leave", 20.0, 15.0)):
-        sightings.passed(event(type=kind, zone="yard", media_time_s=media_time_s, at_media_time_s=at_media_time_s))
-    left, entered = sightings.latest
-    assert (left.kind, entered.kind) == ("leave", "enter")
-    assert (left.at_s, entered.at_s) == (entered.at_s, pytest.approx(AT.timestamp() - 0.4))
+
+    def read(media_time_s: float) -> datetime:
+        return AT + timedelta(seconds=media_time_s / 10)
+
+    for media_time_s in (0.0, 4.0, 8.0, 12.0, 16.0):
+        seen = result(0, thing(7))
+        frame = replace(seen.frame, media_time_s=media_time_s, captured_at=read(media_time_s))
+        sightings.see(replace(seen, frame=frame))
+    for kind, known_s, at_s in (("enter", 1.4, 1.0), ("leave", 20.0, 15.0)):
+        said = event(type=kind, zone="yard", media_time_s=known_s, at_media_time_s=at_s, captured_at=read(known_s))
+        sightings.passed(said)
+    left, entered, came = sightings.latest
+    assert [each.kind for each in (left, entered, came)] == ["leave", "enter", "came"]
+    for each, at_s in ((left, 15.0), (entered, 1.0), (came, 0.0)):
+        assert each.at_s == pytest.approx(read(at_s).timestamp(), abs=1e-3)
+
+
+def test_an_event_of_which_nothing_earlier_was_seen_is_as_old_as_its_media_time_says() -> None:
+    sightings = Sightings()
+    sightings.passed(event(type="enter", zone="yard", media_time_s=1.4, at_media_time_s=1.0))
+    assert [each.at_s for each in sightings.latest] == [pytest.approx(AT.timestamp() - 0.4, abs=1e-3)]
 
 
 def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
@@ -233,7 +259,8 @@ def test_one_frame_is_explained_in_the_words_of_the_command_within_bounds() -> N
     assert lines == [line.strip() for line in explain(found)]
     assert "an exit of this stream" in " ".join(lines)
     many = explained(result(0, *(thing(number, 500 * "x") for number in range(MOST_LINES))))
-    assert len(many) == MOST_LINES
+    assert len(many) == MOST_LINES + 1
+    assert many[-1] == "and 2 more lines", "of two lines about the frame and one about each object"
     assert max(map(len, many)) <= LONGEST
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections import Counter
 from typing import Any
 
 import cv2
@@ -115,6 +116,34 @@ async def test_pictures_are_throttled_and_many_streams_share_what_there_is(strea
             studio.now_s = number / 10
             await studio.offer(result(number))
     assert studio.loaded == round(10 / gap_s)
+
+
+async def test_streams_whose_frames_come_together_have_pictures_in_turns() -> None:
+    studio = Studio(16)
+    made = Counter[str]()
+    with studio.viewers.looking(None) as viewer:
+        for number in range(50):
+            studio.now_s = number / 5
+            for stream in (f"s{each}" for each in range(16)):
+                studio.pictures.offer(result(number, stream=stream), lambda: studio._load(64))
+            await studio.pictures.settled()
+            made.update(str(told["stream"]) for told in await shown(viewer))
+    assert made.keys() == {f"s{each}" for each in range(16)}
+    assert max(made.values()) - min(made.values()) <= 1
+
+
+async def test_a_stream_that_asks_no_more_has_no_turn() -> None:
+    studio = Studio(3)
+    with studio.viewers.looking(None):
+        for stream in ("s0", "s1", "s2"):  # the third has to wait
+            studio.pictures.offer(result(0, stream=stream), lambda: studio._load(64))
+        await studio.pictures.settled()
+        assert studio.loaded == AT_ONCE
+        studio.now_s = pictures.ASKS_S
+        for stream in ("s0", "s1"):
+            studio.pictures.offer(result(1, stream=stream), lambda: studio._load(64))
+        await studio.pictures.settled()
+    assert studio.loaded == 2 * AT_ONCE
 
 
 async def test_streams_without_end_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
