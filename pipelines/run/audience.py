@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -9,21 +10,27 @@ from typing import TYPE_CHECKING
 
 from operators.capture.spec import CaptureSpec
 from operators.observer import Observer, Observers
+from operators.publish.jsonl import JsonLines
 from operators.zones.visits import EventTotals
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.recorder import recorders
 from pipelines.process.safe_console import SafeConsole
+from pipelines.process.tasks import unless
 from pipelines.query.look_ahead import unhurried
 from pipelines.query.query_file import Query
 from pipelines.report.run_counts import RunCounts
 from pipelines.run.outputs import EventLog, Outputs, ResultSink, event_log, open_files
 from pipelines.run.progress import RunProgress
+from serving.errors import SluiceError
 
 if TYPE_CHECKING:
     from pipelines.observe.forward.direct import Direct
     from pipelines.observe.record.recorder import Recorder
     from pipelines.observe.station import Station
+
+LEAVING_S = 5.0
+"""How long readers of pipes are given once the run is to stop."""
 
 
 @dataclass
@@ -32,6 +39,8 @@ class Audience:
     observers: Observers
     sinks: list[ResultSink]
     """Who takes results."""
+    lines: list[JsonLines]
+    """Files and pipes among them, and those of events."""
     final_steps: list[FinalStep]
     """Who takes frames with their results."""
     tellers: Sequence[Direct]
@@ -43,7 +52,7 @@ class Audience:
     """The sums of events."""
 
     @asynccontextmanager
-    async def attending(self) -> AsyncIterator[None]:
+    async def attending(self, stop: asyncio.Event) -> AsyncIterator[None]:
         """Tell sinks while the block runs; at its end all tracks end."""
         async with AsyncExitStack() as stack:
             for each in self.tellers:
@@ -51,6 +60,22 @@ class Audience:
             if self.events is not None:
                 stack.callback(self.events.finish)
             yield
+        await self.taken(stop)
+
+    async def taken(self, stop: asyncio.Event) -> None:
+        """Wait for the readers of pipes; raises SluiceError where one takes nothing though the run is to stop."""
+        for lines in self.lines:
+            if lines.waits is None or await unless(stop, lines.taken()):
+                continue
+            try:
+                async with asyncio.timeout(LEAVING_S):
+                    await lines.taken()
+            except TimeoutError:
+                raise SluiceError(f"{lines.waits} takes nothing: it lacks the end") from None
+
+    def trouble(self) -> str | None:
+        """Why a sink takes nothing; None while all are well."""
+        return next(filter(None, (each.trouble() for each in self.tellers)), None)
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
@@ -70,16 +95,18 @@ def audience(
     station = _station(outputs, query, waiting)
     if station is not None:
         for recorder in recording:
-            station.evidence(recorder)
+            station.evidence(recorder.keeper)
         if station.page is not None:
             final_steps.append(station.page.pictures.take)
     curious: list[Recorder | Direct] = [*recording, *tellers]
     final_steps += [each.take for each in curious]
     watching = [counts, progress, *(station.observers if station else ()), *curious, *observers]
-    found = Audience(counts, Observers(watching), sinks, final_steps, tellers, station, bool(recording))
+    lines = [each for each in sinks if isinstance(each, JsonLines)]
+    found = Audience(counts, Observers(watching), sinks, lines, final_steps, tellers, station, bool(recording))
     if outputs.events is not None or query.layout or curious:
         found.events = event_log(query, outputs.events, found.totals, found.observers, files)
         sinks.append(found.events)
+        lines += [found.events.lines] if found.events.lines else []
     return found
 
 

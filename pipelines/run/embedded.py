@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -48,9 +48,12 @@ class EmbeddedRun:
         observers: Observers = UNOBSERVED,
         ahead: Collection[str] = (),
         recorded: bool = False,
+        trouble: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``ahead``: streams that are looked ahead in; ``recorded``: whether frames are kept."""
+        """``ahead``: streams that are looked ahead in; ``recorded``: whether frames are kept; ``trouble``: says what
+        is wrong with those who are told of the results, None where nothing is."""
         self._specs, self._observers, self._ahead, self._recorded = specs, observers, ahead, recorded
+        self._trouble = trouble
         self._answers: asyncio.Queue[FrameResult | None] = asyncio.Queue()
         """Bounded by the credits of the feed."""
         self._windows: dict[str, OrderedWindow[Sampled, Result]] = {}
@@ -84,7 +87,7 @@ class EmbeddedRun:
         while True:
             stands_s = feed.stands_s
             stalled = stands_s >= STALLED_AFTER_S
-            problem = f"frames wait and none has been answered for {stands_s:.0f} s" if stalled else None
+            problem = f"frames wait and none has been answered for {stands_s:.0f} s" if stalled else self._trouble()
             self._observers.worker_checked({}, stands_s, problem)
             await asyncio.sleep(CHECK_S)
 

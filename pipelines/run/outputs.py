@@ -35,7 +35,7 @@ class EventLog:
 
     def __init__(self, derive: Lifecycles, counts: EventTotals, lines: JsonLines | None) -> None:
         """``lines``: where events are written; None: nowhere."""
-        self._derive, self._counts, self._lines = derive, counts, lines
+        self._derive, self._counts, self.lines = derive, counts, lines
         self._finished = False
 
     def write(self, result: Result) -> None:
@@ -50,8 +50,8 @@ class EventLog:
 
     def _take(self, messages: Iterable[TrackMessage]) -> None:
         for message in messages:
-            if self._lines is not None:
-                self._lines.append(to_json(message))
+            if self.lines is not None:
+                self.lines.append(to_json(message))
             if isinstance(message, Event):
                 self._counts.see(message)
 
@@ -101,7 +101,7 @@ def open_files(
     sinks: list[ResultSink] = []
     final_steps: list[FinalStep] = []
     if outputs.results is not None:
-        lines = JsonLines(outputs.results)
+        lines = JsonLines(outputs.results, patient=True)
         files.callback(lines.close)
         sinks.append(lines)
     if outputs.annotated is not None:
@@ -117,7 +117,7 @@ def open_files(
 
 def event_log(query: Query, target: str | None, counts: EventTotals, observer: Observer, files: ExitStack) -> EventLog:
     """Return what derives events, and writes them where they are wanted."""
-    lines = None if target is None else JsonLines(target, "events")
+    lines = None if target is None else JsonLines(target, "events", patient=True)
     if lines is not None:
         files.callback(lines.close)
         if all(node.task in ("detect", "recognise") for node in query.nodes):

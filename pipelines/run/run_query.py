@@ -85,10 +85,10 @@ async def _run(
     """Also where a source failed: the report of the other streams is worth having. The last is when it was over,
     whatever sinks that are away still waited for."""
     query, observers, station = wanted.query, listening.observers, listening.station
-    run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames)
+    run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames, listening.trouble)
     setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
     problem: SourceError | None = None
-    async with listening.attending():
+    async with listening.attending(stop):
         async with assembled(wanted, setting) as parts:
             if station is not None:
                 station.knows(partial(parts.shortcuts.plans, gone=True))  # its page may stay when they have ended
@@ -97,6 +97,7 @@ async def _run(
                     async for found in results:
                         for sink in listening.sinks:
                             sink.write(found.result)
+                        await listening.taken(stop)
             except SourceError as error:
                 problem = error
         over_s = time.monotonic()

@@ -9,8 +9,8 @@ import os
 import stat
 import tempfile
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from serving.errors import BadInput
 
@@ -47,13 +47,13 @@ def to_disk(file: int, folder: Path) -> None:
             os.close(opened)
 
 
-def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> BinaryIO:
+def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> FileIO:
     """Open a file to write, empty and with its lock; BadInput where it cannot be written, or another process writes.
 
     ``what``: the name of what is written, for errors; ``keep_bytes``: so many are kept, and the caller has the lock.
     """
     try:
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb", buffering=0)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             if keep_bytes is None and _is_taken(file):
                 file.close()
@@ -65,7 +65,7 @@ def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> BinaryIO
         raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
 
 
-def _is_taken(file: BinaryIO) -> bool:
+def _is_taken(file: FileIO) -> bool:
     """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -45,6 +45,8 @@ from serving.common.untrusted import printable
 log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=1.0, max_s=60.0)
+PATIENCE_S = 60.0
+"""A sink, or the broker, that is away for longer makes the process unhealthy."""
 MOST_FAILURES = 8
 """Attempts at a notification with which the sink fails: about a minute and a half."""
 LONGEST_S = 120.0

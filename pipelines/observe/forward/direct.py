@@ -13,7 +13,7 @@ from functools import partial
 from operators.frames.frame import Frame
 from operators.observer import Observer, Observers
 from operators.wire.schema import Counts, Event, Notification, Result, StreamStatus
-from pipelines.observe.forward.delivery import Delivery, Load, deliveries
+from pipelines.observe.forward.delivery import PATIENCE_S, Delivery, Load, deliveries
 from pipelines.observe.forward.in_order import InOrder
 from pipelines.observe.forward.sink import Missing, Sinks, notice_of
 from pipelines.observe.record.window import Preroll, Shot
@@ -73,6 +73,10 @@ class Queue:
         self._way.waits(len(self._waiting))
         self._lines.put(notice.stream, partial(self._deliver, waiting))
 
+    def trouble(self) -> str | None:
+        """Why the sink takes nothing; None while it is well."""
+        return self._way.trouble(PATIENCE_S)
+
     async def close(self, within_s: float) -> None:
         """Deliver what waits, within the time, and give up the rest."""
         with suppress(TimeoutError):
@@ -96,6 +100,10 @@ class Direct(Observer):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._held = Preroll(LOOK_BACK_S, MOST_BYTES)
         self._wants_pictures = any(spec.snapshot is not None for spec, _ in sinks)
+
+    def trouble(self) -> str | None:
+        """Why the first sink that takes nothing does not; None while all are well."""
+        return next(filter(None, (each.trouble() for each in self._queues)), None)
 
     async def take(self, frame: Frame, result: Result) -> None:
         """Hold a frame for a moment, where a sink wants snapshots; never waits."""

@@ -20,7 +20,7 @@ from pipelines.kafka.async_clients import place_of, quiet, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topic_reader import records
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.observe.forward.delivery import Delivery, deliveries
+from pipelines.observe.forward.delivery import PATIENCE_S, Delivery, deliveries
 from pipelines.observe.forward.frame_finder import FrameFinder
 from pipelines.observe.forward.reader import Reader
 from pipelines.observe.forward.sink import Sinks, notice_of, read_event
@@ -30,9 +30,6 @@ from pipelines.settings import BrokerSettings
 from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
-
-PATIENCE_S = 60.0
-"""A sink, or the broker, that is away for longer makes the process unhealthy."""
 
 
 @dataclass(frozen=True)

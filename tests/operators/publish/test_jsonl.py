@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import resource
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from operators.publish import jsonl
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, from_json
 from serving.errors import BadInput, SluiceError
 from tests.operators.publish.messages import result, thing
+from tests.turns import until
 
 
 def test_every_line_is_a_message_and_there_at_once(tmp_path: Path) -> None:
@@ -98,4 +104,62 @@ def test_a_full_disk_is_one_clear_line_and_close_does_not_repeat_it() -> None:
     sink = JsonLines("/dev/full")
     with pytest.raises(SluiceError, match="cannot write results to /dev/full: No space left on device"):
         sink.write(result(0))
+    sink.close()
+
+
+def test_a_disk_that_takes_half_a_line_keeps_whole_ones(tmp_path: Path) -> None:
+    """A quota stands in for the disk: the system takes what fits, and refuses the rest."""
+    sink = JsonLines(str(tmp_path / "r.jsonl"))
+    sink.write(result(0))
+    whole = (tmp_path / "r.jsonl").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 20, hard))
+    try:
+        with pytest.raises(SluiceError, match=r"cannot write results to \S*r\.jsonl: File too large"):
+            sink.write(result(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    sink.close()
+    assert (tmp_path / "r.jsonl").read_bytes() == whole
+
+
+async def test_a_reader_that_is_slow_holds_up_who_waits_for_it_and_not_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(jsonl, "PATIENCE_S", 0.0)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sink = JsonLines(str(tmp_path / "pipe"), patient=True)
+    for seq in range(1000):
+        sink.write(result(seq))
+    waiting = asyncio.create_task(sink.taken())
+    await until(lambda: "takes nothing" in caplog.text)  # never, if the loop stood still
+    assert not waiting.done()
+    assert sink.waits == f"the reader of results at {tmp_path / 'pipe'}"
+    got = b""
+
+    def has_read_all() -> bool:
+        nonlocal got
+        with suppress(BlockingIOError):
+            got += os.read(reader, 1 << 16)
+        return waiting.done() and got.count(b"\n") == 1000
+
+    await until(has_read_all)
+    await waiting
+    assert [from_json(line, Result).seq for line in got.splitlines()] == list(range(1000))
+    assert sink.waits is None
+    sink.close()
+    os.close(reader)
+
+
+async def test_a_reader_that_has_gone_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sink = JsonLines(str(tmp_path / "pipe"), patient=True)
+    os.close(reader)
+    sink.write(result(0))
+    with pytest.raises(SluiceError, match=r"^cannot write results to \S*pipe: Broken pipe$"):
+        await sink.taken()
     sink.close()

@@ -161,8 +161,8 @@ def test_what_sinks_wait_for_in_the_end_is_no_time_of_the_run(monkeypatch: pytes
     now_s, attending = [100.0], Audience.attending
 
     @asynccontextmanager
-    async def slow_to_leave(self: Audience) -> AsyncIterator[None]:
-        async with attending(self):
+    async def slow_to_leave(self: Audience, stop: asyncio.Event) -> AsyncIterator[None]:
+        async with attending(self, stop):
             yield
         now_s[0] += 10
 
