@@ -46,6 +46,7 @@ def _decode(job: wire.DecodeJob, hardware: Hardware, parent: ParentProcess) -> N
         job.max_width,
         connect_timeout_s=job.connect_timeout_s,
         read_timeout_s=job.read_timeout_s,
+        jpegs=job.jpegs,
     )
     with closing(ResumedVideo(opens, hardware)) as reader:
         wire.send(parent, wire.Opened(duration_s=reader.duration_s))

@@ -30,6 +30,8 @@ class DecodeJob(msgspec.Struct, kw_only=True, frozen=True):
     connect_timeout_s: float
     read_timeout_s: float
     hwaccel: str
+    jpegs: bool = False
+    """Whether it is read as one JPEG after the other, whatever stands between them."""
 
 
 class Started(msgspec.Struct, tag=True, frozen=True):

@@ -54,6 +54,8 @@ class LiveReader:
         self._spec = run.spec
         self._rng = rng
         self._stalls = StallWatch(run.spec.stall_timeout_s, run.spec.give_up_after_s)
+        self._jpegs = False
+        """Whether its pictures are looked for, whatever stands between them."""
         self._channel: Channel | None = None
         self._lock = threading.Lock()
 
@@ -69,6 +71,8 @@ class LiveReader:
                 last_frame_s = ending.last_s
             if ending.finite and ending.first_s is not None:
                 return _finished(ending)
+            if self._spec.uri.kind == "http" and ending.reason == "corrupt":
+                self._jpegs = not self._jpegs  # it may be multipart JPEG whose parts are not as they say
             attempt = 0 if ending.steady else attempt
             self._wait_before(attempt, ending, last_frame_s)
             attempt += 1
@@ -82,7 +86,9 @@ class LiveReader:
 
     def _wait_before(self, attempt: int, ending: _Ending, last_frame_s: float) -> None:
         """Wait until the next attempt is due; ``SourceError`` if there is to be none."""
-        delay_s = self._spec.backoff.delay_s(attempt, self._rng, persistent=ending.reason in PERSISTENT)
+        delay_s = self._spec.backoff.delay_s(
+            attempt, self._rng, persistent=ending.reason in PERSISTENT and not self._jpegs
+        )
         if self._spec.give_up_after_s is not None:
             remaining_s = self._spec.give_up_after_s - (time.monotonic() - last_frame_s)
             if remaining_s <= 0:
@@ -124,6 +130,7 @@ class LiveReader:
             connect_timeout_s=connect_timeout_s,
             read_timeout_s=max(spec.stall_timeout_s, LONGEST_S) + _GRACE_S,
             hwaccel=self._run.hardware.wanted,
+            jpegs=self._jpegs,
         )
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, Final
 
 import av
 import av.error
+from av.stream import Discard, Disposition
 
 from operators.capture.picture import Picture
 from operators.capture.sources.convert import Converter
@@ -19,6 +17,7 @@ from operators.capture.sources.devices import Acceleration, opened
 from operators.capture.sources.failures import explained
 from operators.capture.sources.frame_times import FrameTimes
 from operators.capture.sources.hardware import Hardware
+from operators.capture.sources.opening import how_to_open
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.frames.codec import MAX_PIXELS
@@ -54,9 +53,11 @@ class VideoReader:
         read_timeout_s: float | None = None,
         hardware: Hardware | None = None,
         from_s: float = 0.0,
+        jpegs: bool = False,
     ) -> None:
         """``hardware``: a device that was tried (``choose_device``), to decode instead of software.
 
+        ``jpegs``: it is one JPEG after the other, whatever stands between them.
         ``from_s``: media time to go to after the first frame, or to a key frame before it, where there is an index.
         """
         self._uri = uri
@@ -64,14 +65,11 @@ class VideoReader:
         self._sampling = sampling
         self._read_timeout_s = read_timeout_s
         with explained(uri, connect_timeout_s):
-            opens = partial(
-                av.open,
-                **_how_to_open(uri),
-                timeout=(connect_timeout_s, read_timeout_s),
-                metadata_errors="replace",
-            )
-            hardware = hardware or Hardware()
-            self._container: Any = opened(lambda hwaccel: opens(hwaccel=hwaccel), hardware)
+            hardware, timeout = hardware or Hardware(), (connect_timeout_s, read_timeout_s)
+            self._container: Any = opened(how_to_open(uri, timeout, jpegs), hardware)
+            if self._container.format.name == "mpjpeg" and not uri.live:  # it believes what parts say of themselves
+                self._container.close()
+                self._container = opened(how_to_open(uri, timeout, jpegs=True), hardware)
         try:
             self._stream = self._choose_stream()
             self._converter = Converter(max_width, float(self._stream.sample_aspect_ratio or 1))
@@ -159,7 +157,7 @@ class VideoReader:
     def _choose_stream(self) -> Any:
         with explained(self._uri):
             stream = self._container.streams.best("video")
-        if stream is None or stream.disposition & av.stream.Disposition.attached_pic:  # a song's cover is no video
+        if stream is None or stream.disposition & Disposition.attached_pic:  # a song's cover is no video
             raise SourceError(f"{self._uri}: has no video in it", "no_video")
         context = stream.codec_context
         if context is None:
@@ -167,6 +165,9 @@ class VideoReader:
         if context.width * context.height > MAX_PIXELS:
             size = f"{context.width}×{context.height}"
             raise SourceError(f"{self._uri}: frames of {size} exceed {MAX_PIXELS // 10**6} megapixels", "too_large")
+        for other in self._container.streams:
+            if other.index != stream.index:
+                other.discard = Discard.all  # the other qualities of a playlist would be fetched, too
         context.options = {"max_pixels": str(MAX_PIXELS)}
         if self._sampling.mode == "keyframes":
             context.skip_frame = "NONKEY"
@@ -178,12 +179,20 @@ class VideoReader:
         self._stream.codec_context.thread_count = _THREADS
 
     def _packets(self) -> Iterator[Any]:
-        packets = self._container.demux(self._stream)
+        packets, stumbled = self._container.demux(self._stream), False
         while True:
-            with explained(self._uri, self._read_timeout_s, opened=True):
-                packet = next(packets, None)
+            try:
+                with explained(self._uri, self._read_timeout_s, opened=True):
+                    packet = next(packets, None)
+            except SourceError as error:
+                if error.reason != "corrupt" or stumbled:
+                    raise
+                packets, stumbled = self._container.demux(self._stream), True  # its end, or what follows, may be sound
+                continue
             if packet is None:
                 return
+            self._damaged += bool(stumbled and packet.size)
+            stumbled = False
             yield packet
             if self._from_s and self._decoded and not self._gone:
                 self._go()
@@ -267,32 +276,3 @@ class VideoReader:
         if self._sampling.mode == "keyframes" or self.duration_s is None or self._times.jumps:
             return False
         return self._read_s + self.interval_s < self.duration_s - max(1.0, 0.02 * self.duration_s)
-
-
-def _how_to_open(uri: SourceUri) -> dict[str, Any]:
-    """PyAV's arguments for opening a source."""
-    # max_pixels binds the decoders themselves: probing decodes frames before we see their size
-    options = {"max_pixels": str(MAX_PIXELS)}
-    if uri.kind == "path":
-        _check_file(uri)
-        # absolute, so that FFmpeg does not read a protocol into a name with a colon
-        return {"file": os.path.abspath(uri.path), "options": options}
-    if uri.kind == "v4l2":
-        return {"file": uri.device, "format": "v4l2", "options": options}
-    if uri.kind == "rtsp":
-        # TCP where the camera has it: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of
-        # the frame rate: frames that come while it lasts would all arrive late.
-        options |= {"rtsp_flags": "prefer_tcp", "fpsprobesize": "0"}
-    return {"file": uri.reveal(), "options": options}
-
-
-def _check_file(uri: SourceUri) -> None:
-    with explained(uri):
-        status = os.stat(uri.path)
-        if stat.S_ISREG(status.st_mode):
-            os.close(os.open(uri.path, os.O_RDONLY))
-    if not stat.S_ISREG(status.st_mode):
-        hint = "; for a camera say v4l2:0" if stat.S_ISCHR(status.st_mode) else ""
-        raise SourceError(f"{uri}: not a file{hint}", "unreadable")
-    if status.st_size == 0:
-        raise SourceError(f"{uri}: the file is empty", "empty")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from operators.capture.sources.media_clock import (
     MAX_BROADCAST_GAP_S,
     MAX_GAP_S,
+    REORDERED,
     DecodedTimes,
     MediaClock,
     nominal_interval_s,
@@ -75,12 +76,16 @@ class FrameTimes:
         """Whether its clock may: no header then says how long it is."""
         self._by_arrival = endless and bool(flags & _NO_TIMESTAMPS)
         self._order = StampOrder(sorts=not keyframes)
-        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if self.jumps else MAX_GAP_S)
+        max_gap_s = MAX_BROADCAST_GAP_S if self.jumps else MAX_GAP_S
+        self._clock = MediaClock(self.interval_s, max_gap_s, 0 if keyframes else REORDERED)
         self._counts = keyframes
         self._discard = None if fps is None else Discard(fps)
         self._offset_s: float | None = None
         self._packets_s = 0.0
         self._key_packets_s: deque[float] = deque(maxlen=64)
+        self._counted_s = 0.0
+        self._shown_s: float | None = None
+        """How long the latest frame is to be shown."""
         self._first_s: float | None = None
         self.stamped_s = 0.0
         """Time from 0 to the latest stamp on the source's own clock, or from the first one if that is earlier."""
@@ -109,12 +114,15 @@ class FrameTimes:
             pts_s = self._order.shown(pts_s, key=frame.key_frame)
             self._first_s = min(pts_s, 0.0) if self._first_s is None else self._first_s
             self.stamped_s = pts_s - self._first_s
-        counted_s = self._key_packets_s.popleft() if self._key_packets_s else None
+        since_s, self._shown_s = self._shown_s, self._seconds(frame.duration)
+        if self._key_packets_s:  # it was shown until the frames that were skipped had been, too
+            before_s, self._counted_s = self._counted_s, self._key_packets_s.popleft()
+            since_s = self._counted_s - before_s
         placed_s = self._clock.place(
             DecodedTimes(
                 pts_s=pts_s,
-                dts_s=dts_s if counted_s is None else counted_s,
-                duration_s=self._seconds(frame.duration),
+                dts_s=None if self._counts else dts_s,
+                since_s=since_s,
                 arrival_s=time.monotonic() if self._endless else None,
             )
         )

@@ -5,15 +5,15 @@ Little that sources say can be relied on. For each decoded frame, in the order o
 * ``pts_s``: the presentation time stamp, in order (``stamp_order``). Where there is one, it is followed.
 * ``dts_s``: the decoding time stamp of the packet that brought the frame out; its steps are followed where there is no
   presentation time stamp.
-* ``duration_s``: how long the frame is to be shown. Where there is no stamp at all, or the stamps stand still or jump,
-  the next frame follows after that; where there is none either, after the source's nominal interval.
+* ``since_s``: how long the frame before is to be shown. Where there is no stamp at all, or the stamps stand still or
+  jump, the frame follows after that; where there is none either, after the source's nominal interval.
 * ``arrival_s``: when the frame of a live source came, on this machine's monotonic clock. It takes the place of
   durations and intervals, and shows up stamps that run away: nothing can be received long before it has happened.
 
 What comes out rises with every frame, whatever goes in. It differs from the truth by less than a frame where the stamps
 are right, and after they jump it goes on from the frame before:
 
-* a step back by less than ``_REORDERED`` frames is taken for frames that are slightly out of order: they are put close
+* a step back by less than ``REORDERED`` frames is taken for frames that are slightly out of order: they are put close
   behind each other until the stamps have caught up, so that no time is gained or lost; what stays behind is a jump;
 * a step back by about 2³³ or 2³² ticks of 90 kHz is the wrapped clock of MPEG or RTP, and goes on without a gap;
 * any other step back is a jump, and so is a step forward of more than ``max_gap_s``.
@@ -25,7 +25,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-_REORDERED: Final = 16
+REORDERED: Final = 16
 """Frames that a decoder may hold back, by the standards."""
 _WRAPS_S: Final = (2**33 / 90_000, 2**32 / 90_000)
 """Periods after which the clocks of MPEG-TS and of RTP for video begin again."""
@@ -52,17 +52,20 @@ class DecodedTimes:
 
     pts_s: float | None = None
     dts_s: float | None = None
-    duration_s: float | None = None
+    since_s: float | None = None
     arrival_s: float | None = None
 
 
 class MediaClock:
     """Places decoded frames in seconds from the first one; each later than the one before."""
 
-    def __init__(self, interval_s: float, max_gap_s: float = MAX_GAP_S) -> None:
-        """``interval_s``: nominal time between frames, used where nothing else is known."""
+    def __init__(self, interval_s: float, max_gap_s: float = MAX_GAP_S, reordered: int = REORDERED) -> None:
+        """``interval_s``: nominal time between frames, used where nothing else is known.
+
+        ``reordered``: frames by which stamps may step back without a jump.
+        """
         self._interval_s = interval_s
-        self._max_gap_s = max_gap_s
+        self._max_gap_s, self._reordered = max_gap_s, reordered
         self._last = DecodedTimes()
         self._stamp_s: float | None = None
         self._by_pts = True
@@ -122,7 +125,7 @@ class MediaClock:
             return due_s
         self._behind += 1
         frame_s = self._frame_s(times)
-        if self._behind > _REORDERED or self._placed_s - due_s > _REORDERED * frame_s:
+        if self._behind > self._reordered or self._placed_s - due_s > self._reordered * frame_s:
             return self._jump(stamp_s, by_pts, times)
         return self._placed_s + _CLOSE * frame_s
 
@@ -155,18 +158,18 @@ class MediaClock:
         """The time between the last frame and this one, without stamps."""
         if times.arrival_s is not None and self._last.arrival_s is not None:
             return max(SHORTEST_S, times.arrival_s - self._last.arrival_s)
-        return self._said_s()
+        return self._said_s(times)
 
     def _first_s(self, times: DecodedTimes) -> float:
         """The time between the last frame, which had no stamp to follow, and the first that has."""
         if usable(times.dts_s) and usable(self._last.dts_s):
             step_s = (times.dts_s or 0.0) - (self._last.dts_s or 0.0)
-            return step_s if SHORTEST_S <= step_s <= LONGEST_S else self._said_s()
-        return self._said_s()
+            return step_s if SHORTEST_S <= step_s <= LONGEST_S else self._said_s(times)
+        return self._said_s(times)
 
-    def _said_s(self) -> float:
+    def _said_s(self, times: DecodedTimes) -> float:
         """How long the last frame is to be shown."""
-        said_s = self._last.duration_s
+        said_s = times.since_s
         return said_s if said_s is not None and SHORTEST_S <= said_s <= LONGEST_S else self._interval_s
 
 

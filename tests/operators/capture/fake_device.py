@@ -25,6 +25,9 @@ class Proxy:
         own = vars(self)["own"]
         return own[name] if name in own else getattr(vars(self)["real"], name)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(vars(self)["real"])
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self)["own"]:
             vars(self)["own"][name] = value
@@ -89,7 +92,9 @@ class FakeDevice:
         stream = Proxy(real, codec_context=context)
         self.streams.append(stream)
         packets = self._packets(container.demux(real), context)
-        return Proxy(container, streams=Proxy(None, best=lambda kind: stream), demux=lambda stream: packets)
+        return Proxy(
+            container, streams=Proxy(container.streams, best=lambda kind: stream), demux=lambda stream: packets
+        )
 
     def _packets(self, packets: Iterator[Any], context: Proxy) -> Iterator[Any]:
         for number, packet in enumerate(packets):

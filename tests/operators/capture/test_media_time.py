@@ -91,7 +91,10 @@ def test_joined_broadcasts(tmp_path: Path, first_s: float, second_s: float, b_fr
     parts = [
         write(tmp_path / f"{start_s}.ts", STEADY, b_frames=b_frames, start_s=start_s) for start_s in (first_s, second_s)
     ]
-    check(joined(tmp_path / "joined.ts", parts), steadily(2 * FRAMES))
+    clip = joined(tmp_path / "joined.ts", parts)
+    check(clip, steadily(2 * FRAMES))
+    key_frames_s = [0, 2, 4, 6, 8, 10, 12, 14]
+    assert times(clip, Sampling("keyframes")) == pytest.approx(key_frames_s, abs=0.11)
 
 
 @pytest.mark.parametrize("b_frames", [0, 3])

@@ -27,6 +27,7 @@ from tests.operators.capture.live import troubled_device
 from tests.operators.capture.recorder import Recorder, record
 from tests.real.ports import free_port
 
+HEAD = b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
 SOON = Backoff(first_s=0.1, max_s=0.2, persistent_first_s=0.1)
 Respond = Callable[[BaseHTTPRequestHandler], None]
 
@@ -73,8 +74,8 @@ def recording(path: Path, cut_after: int | None = None) -> Respond:
     return respond
 
 
-def motion_jpeg(frames: int, pause_s: float = 0.04) -> Respond:
-    """A camera that speaks multipart JPEG and closes after so many frames."""
+def motion_jpeg(frames: int, pause_s: float = 0.04, end: bytes = b"", head: bytes = HEAD) -> Respond:
+    """A camera that speaks multipart JPEG and closes after so many frames, with ``end`` as its last word."""
 
     def respond(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
@@ -82,9 +83,10 @@ def motion_jpeg(frames: int, pause_s: float = 0.04) -> Respond:
         request.end_headers()
         for index in range(frames):
             jpeg = cv2.imencode(".jpg", moving(index))[1].tobytes()
-            request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(jpeg))
+            request.wfile.write(head % len(jpeg))
             request.wfile.write(jpeg + b"\r\n")
             time.sleep(pause_s)
+        request.wfile.write(end)
 
     return respond
 
@@ -223,8 +225,9 @@ def test_pictures_that_cannot_be_decoded_are_told_before_the_stream_counts_as_st
     assert recorder.states[:2] == [("starting", None), ("reconnecting", "decode_error")]
 
 
-def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], str]) -> None:
-    address = http_server(motion_jpeg(frames=12))
+@pytest.mark.parametrize("end", [b"", b"--next--\r\n"])
+def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], str], end: bytes) -> None:
+    address = http_server(motion_jpeg(frames=12, end=end))
     with Recorder(spec(f"http://{address}/stream")) as recorder:
         recorder.until(lambda: recorder.states.count(("running", None)) == 3)
     assert recorder.states[:4] == [("starting", None), ("running", None), ("reconnecting", "ended"), ("running", None)]
@@ -232,6 +235,24 @@ def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], 
     times_s = [frame.media_time_s for frame in recorder.frames]
     assert times_s == sorted(times_s)
     assert len({frame.run for frame in recorder.frames}) == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(HEAD.replace(b"jpeg", b"jpg"), id="another name for JPEG"),
+        pytest.param(HEAD.replace(b"--next", b"next"), id="another boundary"),
+        pytest.param(HEAD.replace(b"%d", b"%d0"), id="another length"),
+    ],
+)
+def test_a_web_camera_whose_parts_are_not_as_they_say_is_followed_from_the_second_connection_on(
+    http_server: Callable[[Respond], str], head: bytes
+) -> None:
+    address = http_server(motion_jpeg(frames=1000, head=head))
+    with Recorder(spec(f"http://{address}/stream")) as recorder:
+        recorder.until(lambda: len(recorder.seqs) >= 30)
+    told = [state for state in recorder.states if state != ("running", None)]
+    assert told == [("starting", None), ("reconnecting", "corrupt"), ("ended", None)]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from operators.capture.picture import Picture
-from operators.capture.sources import decode
+from operators.capture.sources import decode, opening
 from operators.capture.sources.decode import VideoReader
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
@@ -129,7 +129,8 @@ def test_the_decoder_itself_keeps_to_the_bound(tmp_path: Path, monkeypatch: pyte
     at = data.index(b"avc1", data.index(b"stsd")) + 28
     assert data[at : at + 4] == struct.pack(">HH", 96, 64)
     clip.write_bytes(data[:at] + struct.pack(">HH", 16, 16) + data[at + 4 :])  # the header lies about the size
-    monkeypatch.setattr(decode, "MAX_PIXELS", 32 * 32)
+    for module in (decode, opening):
+        monkeypatch.setattr(module, "MAX_PIXELS", 32 * 32)
     assert refused(clip).reason in ("too_large", "decode_error")
 
 

@@ -72,8 +72,8 @@ def test_a_recorder_may_leave_hours_out_of_a_file_and_a_broadcast_may_not() -> N
 
 def test_durations_stand_in_for_stamps() -> None:
     clock = MediaClock(0.04)
-    durations = [0.5, 0.25, None, 1e9, 0.0, 0.5]
-    found = [clock.place(DecodedTimes(duration_s=duration)) for duration in durations]
+    durations = [None, 0.5, 0.25, None, 1e9, 0.0]
+    found = [clock.place(DecodedTimes(since_s=duration)) for duration in durations]
     assert found == pytest.approx([0, 0.5, 0.75, 0.79, 0.83, 0.87])
 
 
@@ -86,7 +86,7 @@ def test_decoding_times_stand_in_for_presentation_times() -> None:
 
 def live(moments: list[tuple[float | None, float]]) -> list[float]:
     clock = MediaClock(0.04)
-    return [clock.place(DecodedTimes(pts_s=stamp, duration_s=0.04, arrival_s=arrival)) for stamp, arrival in moments]
+    return [clock.place(DecodedTimes(pts_s=stamp, since_s=0.04, arrival_s=arrival)) for stamp, arrival in moments]
 
 
 def test_without_stamps_a_live_source_goes_by_arrival() -> None:
