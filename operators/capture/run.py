@@ -71,6 +71,8 @@ class CaptureRun:
         self.restarts = 0
         self.waits = not (spec.uri.live or spec.realtime)
         """Whether a slow consumer makes the source wait instead of losing frames; the first frame decides it."""
+        self.paced = spec.realtime
+        """Whether pictures that come early wait until their media time."""
         self.hardware = Hardware(spec.hwaccel, self._decoded_in_software)
         """The decoder of the source's video, for the whole run."""
         self._clock = clock
@@ -100,7 +102,7 @@ class CaptureRun:
             self._running = True
             self.report("running")
         captured_s = picture.captured_s
-        if self.spec.realtime:
+        if self.paced:
             self._pace(media_time_s)
             captured_s = self._clock.monotonic_s()
         seq = self._seq(picture.pixels, media_time_s)

@@ -48,6 +48,7 @@ class Opened(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """The source answered."""
 
     duration_s: float | None
+    in_bursts: bool = False
 
 
 class Alive(msgspec.Struct, tag=True, frozen=True):

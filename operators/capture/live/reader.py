@@ -166,10 +166,10 @@ class _Connection:
                     self._run.hardware.give_up(why)
                 case wire.Started():
                     timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
-                case wire.Opened(duration_s=duration_s):
+                case wire.Opened(duration_s=duration_s, in_bursts=in_bursts):
                     timeout_s, phase = self._stalls.timeout_s, "running"
                     self._finite = self._spec.uri.kind == "http" and duration_s is not None
-                    self._run.waits = self._finite
+                    self._run.waits, self._run.paced = self._finite, in_bursts
                 case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)
                 case wire.Ended(message=text):

@@ -106,6 +106,11 @@ class VideoReader:
         return not self._uri.live or self.duration_s is not None
 
     @property
+    def in_bursts(self) -> bool:
+        """Whether it is a live stream that comes by segments of several seconds, each of them at once."""
+        return not self.finite and self._container.format.name == "hls"
+
+    @property
     def codec(self) -> str:
         return str(self._stream.codec_context.name)
 

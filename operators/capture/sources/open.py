@@ -149,6 +149,10 @@ class ResumedVideo:
     def duration_s(self) -> float | None:
         return self._reader.duration_s
 
+    @property
+    def in_bursts(self) -> bool:
+        return self._reader.in_bursts
+
     def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
         last_s = -math.inf
         try:

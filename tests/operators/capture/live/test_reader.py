@@ -16,6 +16,7 @@ import pytest
 
 from operators.capture.live import protocol, reader
 from operators.capture.live.stall import StallWatch
+from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
@@ -25,6 +26,8 @@ from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.live import troubled_device
 from tests.operators.capture.recorder import Recorder, record
+from tests.operators.capture.stamped_clips import steadily, write
+from tests.real.http_files import serve_files
 from tests.real.ports import free_port
 
 HEAD = b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
@@ -313,6 +316,17 @@ def test_stopping_is_not_held_against_the_device(
         recorder.until(lambda: len(recorder.frames) > 3)
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
     assert caplog.messages == []
+
+
+def test_a_live_playlist_whose_segments_come_at_once_is_handed_on_at_its_own_pace(tmp_path: Path) -> None:
+    clip = write(tmp_path / "a.ts", steadily(60))
+    parts = "#EXTINF:6.0,\na.ts\n"
+    files = {"/live.m3u8": f"#EXTM3U\n#EXT-X-TARGETDURATION:6\n{parts}".encode(), "/a.ts": clip.read_bytes()}
+    with serve_files(files) as server:
+        slow = spec(f"{server.url}/live.m3u8", sampling=Sampling("fps", 2))
+        with Recorder(slow, emit=lambda frame: time.sleep(0.2)) as recorder:
+            recorder.until(lambda: len(recorder.seqs) >= 12)
+    assert recorder.dropped == []
 
 
 def test_a_slow_consumer_gets_the_newest_and_the_headers_of_the_rest(http_server: Callable[[Respond], str]) -> None:
