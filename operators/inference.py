@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -151,11 +152,15 @@ def at_once(size: ImageInput, pictures: int) -> Iterator[slice]:
 async def outputs_of(
     engine: Inference, model: str, pictures: Sequence[Image], urgency: Urgency, policy: RowPolicy | None = None
 ) -> list[Array]:
-    """A model's outputs for pictures, of which only so many are prepared ``at_once``; ``policy``: of all of them."""
+    """A model's outputs for pictures, of which only so many are prepared ``at_once``; ``policy``: of all of them.
+
+    TooLate before the first of them alone: no answer that is there is thrown away.
+    """
     size, found = engine.card(model).input, list[list[Array]]()
     for part in at_once(size, max(len(pictures), 1)):
         batch, _ = await prepared(size, pictures[part])
         found.append(await engine.infer(model, batch, urgency, None if policy is None else policy.of(part)))
+        urgency = replace(urgency, droppable=False)
     return found[0] if len(found) == 1 else [np.concatenate(each) for each in zip(*found, strict=True)]
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from operators.audits.roles import Roles
 from operators.inference import Inference, outputs_of
-from operators.recognise.enrolment import read_picture
+from operators.recognise.enrolment import KeptVectors, picture_key, read_picture
 from operators.recognise.identities import identities
 from operators.recognise.portraits import FromAfar, Portrait, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 CHUNK = 16
 """Number of pictures that are embedded at once while enrolling."""
+SAME = 1e-3
+"""How far the numbers of a vector may be from those that were kept: engines round in their own ways."""
 CERTAIN = 1e-4
 """Nothing is less certain, or more, in shares that exits give."""
 SPREAD = 0.05
@@ -70,23 +73,21 @@ class GalleryRecogniser(Recogniser):
         min_similarity: float | None = None,
         margin: float | None = None,
         finder: PortraitFinder | None = None,
+        kept: Callable[[str], KeptVectors | None] = lambda model: None,
     ) -> None:
-        """None: the card's; without ``finder`` pictures are enrolled whole.
+        """None: the card's; without ``finder`` pictures are enrolled whole. ``kept``: where a model's vectors are kept.
 
         Raises ModelError for an unknown model, BadInput for a gallery that cannot be used.
         """
         super().__init__(engine, roles, attribute, margin, "embed")
         self._min_similarity = min_similarity
         self._pictures = identities(gallery)
-        self._finder = finder or WholePicture()
+        self._finder, self._kept = finder or WholePicture(), kept
         self._portraits: dict[Path, Portrait] = {}
         self._galleries: dict[str, Gallery] = {}
 
     async def prepare(self) -> None:
         """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
-        for _, path in self.pictures():
-            if (found := (await self.portrait(path)).found) > 1:
-                log.warning("gallery picture %s shows %d objects: the largest is enrolled", path, found)
         for model in self.roles.models:
             await self.gallery(model)
 
@@ -156,16 +157,32 @@ class GalleryRecogniser(Recogniser):
         return share(mean)
 
     async def _enrolled(self, model: str) -> Gallery:
-        """Embed every picture; BadInput for one that cannot be read, or on which there is nothing to recognise."""
-        flat = self.pictures()
-        vectors = []
-        for start in range(0, len(flat), CHUNK):
-            crops = [await self._crop(model, path) for _, path in flat[start : start + CHUNK]]
-            vectors.append(await self.embed(model, crops, Urgency(math.inf)))
-        return Gallery(tuple(name for name, _ in flat), tuple(path for _, path in flat), np.concatenate(vectors))
+        """Embed every picture that was not before; BadInput for one that cannot be read or shows nothing to recognise.
+
+        One is embedded anew: only if it looks as before, so do the others.
+        """
+        kept, names, paths = self._kept(model), *zip(*self.pictures(), strict=True)
+        keys = [await asyncio.to_thread(picture_key, path) for path in paths]
+        known = {} if kept is None else kept.read()
+        if (probe := next((key for key in keys if key in known), None)) is not None:
+            (now,) = await self._vectors(model, [paths[keys.index(probe)]])
+            if known[probe].shape != now.shape or not np.allclose(known[probe], now, atol=SAME):
+                known = {}
+        fresh = {key: path for key, path in zip(keys, paths, strict=True) if key not in known}
+        for start in range(0, len(fresh), CHUNK):
+            some = dict(islice(fresh.items(), start, start + CHUNK))
+            known |= zip(some, await self._vectors(model, list(some.values())), strict=True)
+        if kept is not None and fresh:
+            kept.write({key: known[key] for key in keys})
+        return Gallery(names, paths, np.stack([known[key] for key in keys]))
+
+    async def _vectors(self, model: str, paths: Sequence[Path]) -> NDArray[np.float32]:
+        return await self.embed(model, [await self._crop(model, path) for path in paths], Urgency(math.inf))
 
     async def _crop(self, model: str, path: Path) -> Image:
         portrait = await self.portrait(path)
+        if portrait.found > 1 and model == self.roles.oracle:
+            log.warning("gallery picture %s shows %d objects: the largest is enrolled", path, portrait.found)
         picture = await asyncio.to_thread(read_picture, path)
         return self.cut_out(
             model, picture, portrait.box, portrait.landmarks

@@ -31,6 +31,7 @@ from pipelines.measure.stand_ins.planner import WithStandIns
 from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.planning.planner import Planner
 from pipelines.planning.stage_shares import Curves, unknown
+from pipelines.process.signals import unless_stopped
 from pipelines.process.tasks import meanwhile
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
@@ -84,6 +85,8 @@ class Setting:
     """The cost of learning in this process, by all of its queries."""
     background: bool = False
     """Whether networks look at its frames only while no other frame waits for them."""
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """Gives up networks that are being loaded: ``SystemExit``."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Household:
 async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
     async with housed(wanted, setting) as house:
-        operators = await nodes(wanted.dag, house.environment)
+        operators = await unless_stopped(setting.stop, nodes(wanted.dag, house.environment))
         async with executing(wanted, setting, house, operators) as parts:
             yield parts
 

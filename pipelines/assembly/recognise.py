@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from operators.audits.roles import Roles
+from operators.audits.roles import Roles, is_whole
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.recognise.audits.crossings import Crossings
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.enrolment import KeptVectors
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.looks import ChainNetworks, ChainTerms
 from operators.recognise.objects.late_looks import LateLooks
@@ -27,6 +29,7 @@ from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.exits import with_exits
 from pipelines.assembly.node_words import runs_elsewhere
+from pipelines.environment import artefacts_dir
 from pipelines.query.dag import passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, takes_frame
 
@@ -56,7 +59,22 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
         min_similarity=spec.min_confidence,
         margin=spec.margin,
         finder=_finder(spec, environment),
+        kept=partial(_kept, spec, gallery, environment),
     )
+
+
+def _kept(spec: RecogniseNode, gallery: Path, environment: Environment, model: str) -> KeptVectors | None:
+    """Where the vectors of a gallery by a network of this machine are kept; None: its card does not say all of it."""
+    if runs_elsewhere(model) or not is_whole(model):
+        return None
+    specs = [each.spec for each in way_to(environment.nodes.get(spec.name), environment.nodes)] or [spec]
+    models = [name for each in specs for name in each.models if name != MOTION]
+    said = [*(each.model_dump_json() for each in specs), *(environment.engine.card(name).identity for name in models)]
+    place, way = (
+        hashlib.sha256("\0".join(each).encode()).hexdigest()
+        for each in ([str(gallery.resolve()), spec.name, model], said)
+    )
+    return KeptVectors(artefacts_dir() / "galleries" / f"{place[:16]}.json", way)
 
 
 def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:

@@ -8,14 +8,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
 from types import FrameType
+from typing import TypeVar
 
-from pipelines.process.tasks import meanwhile
+from pipelines.process.tasks import meanwhile, unless
 from serving.errors import SluiceError
 from serving.scheduling.limits import Stopwatch
+
+T = TypeVar("T")
 
 INTERRUPTED = 130
 """Status of a command that Ctrl-C has ended."""
@@ -68,6 +71,14 @@ async def stop_thread_on_signals() -> AsyncIterator[threading.Event]:
     with stop_loop_on_signals() as asked:
         async with meanwhile(_pass_on(asked, stop)):
             yield stop
+
+
+async def unless_stopped(stop: asyncio.Event, work: Awaitable[T]) -> T:
+    """The result of the work; raises ``SystemExit`` where ``stop`` is set before it is there, which gives it up."""
+    task = asyncio.ensure_future(work)
+    if not await unless(stop, task):
+        raise SystemExit(INTERRUPTED)
+    return task.result()
 
 
 def end_within(seconds: int, reason: str) -> None:

@@ -86,7 +86,7 @@ async def _run(
     whatever sinks that are away still waited for."""
     query, observers, station = wanted.query, listening.observers, listening.station
     run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames, listening.trouble)
-    setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
+    setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers, stop=stop)
     problem: SourceError | None = None
     async with listening.attending(stop):
         async with assembled(wanted, setting) as parts:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from operators import inference
 from operators.testing import FakeEngine, card_of, scores
+from serving.common.tensors import Array
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
+from serving.errors import TooLate
 from serving.scheduling.requests import Urgency
 
 
@@ -53,3 +55,22 @@ async def test_a_crowd_is_shown_to_a_network_a_few_at_a_time_each_with_its_own_p
     assert found.place.tolist() == [2, 1, 2, 1, 2, 1, 2]
     assert found.left.tolist() == [False, True, False, True, False, False, False]
     assert [len(each) for each in found.as_list()] == [7] * 6
+
+
+class Late(FakeEngine):
+    """Gives up every request that may be given up, but for the first."""
+
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
+        if urgency.droppable and self.asked:
+            raise TooLate("it could not be answered in time")
+        return await super().infer(model, batch, urgency, policy)
+
+
+async def test_a_crowd_is_answered_late_once_a_part_of_it_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Late(net=(card_of("net"), lambda batch: [scores(["red"] * len(batch))]))
+    monkeypatch.setattr(inference, "INPUT_BYTES", 1)
+    pictures, hurried = [np.zeros((4, 4, 3), np.uint8)] * 3, Urgency(1.0, droppable=True)
+    (found,) = await inference.outputs_of(engine, "net", pictures, hurried)
+    assert len(found) == 3
+    with pytest.raises(TooLate):
+        await inference.outputs_of(engine, "net", pictures, hurried)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import pipelines.run
 from pipelines.process.signals import stop_when_hung
 from serving.errors import SluiceError
 from tests.endless import looping_model, slow_to_open_model
 from tests.real.command import environment, sluice
 
+STREET = Path(pipelines.run.__file__).with_name("street.mp4")
 QUERY = """\
 version: 1
 name: endless
@@ -86,6 +89,47 @@ def test_a_network_that_nobody_can_end_fails_its_frames_and_ends_the_command_wit
     assert done.stderr.splitlines()[-1].startswith("sluice: error: a network did not return and keeps processor cores")
     outcomes = {json.loads(line)["outcome"] for line in results.read_text().splitlines()}
     assert "failed" in outcomes
+
+
+LOADS = """
+import asyncio, sys
+from pipelines.assembly import parts
+
+async def nodes(*_said):
+    print("loading", file=sys.stderr, flush=True)
+    await asyncio.Event().wait()
+
+parts.nodes = nodes
+from pipelines.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "submit"])
+def test_the_first_ctrl_c_ends_a_command_whose_networks_are_being_loaded(tmp_path: Path, command: str) -> None:
+    query, clip = tmp_path / "q.yaml", tmp_path / "clip.mp4"
+    query.write_text(QUERY.replace("MODEL", "vehicle-type"))
+    clip.write_bytes(STREET.read_bytes())
+    line = [
+        sys.executable,
+        "-c",
+        LOADS,
+        command,
+        str(query),
+        "--source",
+        str(clip),
+        "--out",
+        str(tmp_path / "out.jsonl"),
+    ]
+    with subprocess.Popen(line, env=environment(), stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        assert any("loading" in said for said in started.stderr)
+        started.send_signal(signal.SIGINT)
+        try:
+            assert started.wait(60) == 130
+        finally:
+            started.kill()
+        assert started.stderr.read() == ""
 
 
 async def test_a_process_whose_network_hangs_is_stopped_in_good_order_and_fails() -> None:

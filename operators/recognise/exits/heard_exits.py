@@ -249,9 +249,7 @@ class HeardExits:
         return self.used(ExitChoice(tuple(used.thresholds), tuple(words), used.spared), used.number)
 
     def close(self) -> None:
-        """Give up what is being tuned, and the looks that are held."""
-        if self._work is not None:
-            self._work.cancel()
+        """Give up the looks that are held; a tuning that is under way ends in its thread, and is paid."""
         self.request.held.forget(self.request.subject)
 
     def _take(self, artefact: ExitArtefact) -> None:

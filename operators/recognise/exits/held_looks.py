@@ -7,9 +7,10 @@ taught exits: it is judged by those that have not seen its fold.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from cache_adapt.adaptation.targets import Subject
-from cache_adapt.adaptation.window import OVERHEAD_BYTES, TRIMMED, fair_level
+from cache_adapt.adaptation.window import OVERHEAD_BYTES
 from cache_adapt.learned.rows import ExitRows
 
 KEPT = 2400
@@ -31,10 +32,10 @@ class HeldWindows:
         window = self._windows.setdefault(subject, deque())
         window.append(looks.kept())
         self.size_bytes += size_bytes(window[-1])
-        while _count(window) - len(window[0]) >= KEPT:
+        while sum(map(len, window)) - len(window[0]) >= KEPT:
             self._drop_oldest(window)
-        if self.size_bytes > self._most_bytes:
-            self._make_room()
+        while self.size_bytes > self._most_bytes:
+            self._drop_oldest(max(self._windows.values(), key=_window_bytes))
 
     def of(self, subject: Subject) -> ExitRows | None:
         """Those that are kept at present; None: there are none."""
@@ -43,24 +44,14 @@ class HeldWindows:
 
     def forget(self, subject: Subject) -> None:
         """Drop those of a stream, or of all."""
-        self.size_bytes -= sum(map(size_bytes, self._windows.pop(subject, ())))
+        self.size_bytes -= _window_bytes(self._windows.pop(subject, ()))
 
-    def _make_room(self) -> None:
-        sizes = {subject: sum(map(size_bytes, window)) for subject, window in self._windows.items()}
-        level_bytes = fair_level(list(sizes.values()), int(self._most_bytes * TRIMMED))
-        for subject, window in self._windows.items():
-            left_bytes = sizes[subject]
-            while left_bytes > level_bytes and window:
-                left_bytes -= self._drop_oldest(window)
-
-    def _drop_oldest(self, window: deque[ExitRows]) -> int:
-        dropped_bytes = size_bytes(window.popleft())
-        self.size_bytes -= dropped_bytes
-        return dropped_bytes
+    def _drop_oldest(self, window: deque[ExitRows]) -> None:
+        self.size_bytes -= size_bytes(window.popleft())
 
 
-def _count(window: deque[ExitRows]) -> int:
-    return sum(map(len, window))
+def _window_bytes(window: Iterable[ExitRows]) -> int:
+    return sum(map(size_bytes, window))
 
 
 def size_bytes(looks: ExitRows) -> int:

@@ -201,7 +201,7 @@ class SpecialisedStream:
         self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state
 
     def close(self) -> None:
-        """Give up what is being tuned."""
+        """Give up the looks that are held."""
         if self._tuned is not None:
             self._tuned.close()
 

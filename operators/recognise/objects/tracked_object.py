@@ -19,28 +19,6 @@ from operators.wire.schema import Attribute
 class TrackedObject:
     """The looks at the object of one track."""
 
-    __slots__ = (
-        "_area",
-        "_contradictions",
-        "_cut_off",
-        "_due_s",
-        "_gap_s",
-        "_large",
-        "_looked_area",
-        "_looked_s",
-        "_motion",
-        "_rule",
-        "_small",
-        "_whole",
-        "_words",
-        "belief",
-        "concluded",
-        "outgrown",
-        "pool",
-        "published",
-        "seen_s",
-    )
-
     def __init__(self, box: Box, at_s: float, words: int, rule: LookRule = LOOK_RULE) -> None:
         """``words``: how many a look may say."""
         self._rule, self._words = rule, words

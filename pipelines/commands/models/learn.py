@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.commands import options
-from pipelines.environment import artefacts_dir, catalogue
+from pipelines.environment import catalogue
 from pipelines.process.safe_console import work_bar
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
@@ -65,7 +65,7 @@ def command(
 
 
 def _lines(found: LearnReport, wanted: CompiledQuery) -> Iterator[str]:
-    from pipelines.measure.stand_ins.roles import prospects
+    from pipelines.measure.stand_ins.roles import prospect
 
     for each in found.nodes:
         took = f", {1e3 * each.costs.whole_s:.2f} ms a look of {each.node.oracle}" if each.costs else ""
@@ -76,7 +76,8 @@ def _lines(found: LearnReport, wanted: CompiledQuery) -> Iterator[str]:
             yield from (f"  {line}" for line in _of_exits(each, each.exits, wanted.query.accuracy))
     for name, why in found.others.items():
         yield f"{name}: no exits: {why}"
-    yield from prospects(wanted.query, wanted.catalogue, artefacts_dir())
+    yield from (prospect(model, contest, wanted.query.accuracy) for model, contest in found.contests.items())
+    yield from (f"{model}: its variants are not compared: {why}" for model, why in found.uncompared.items())
 
 
 def _of_exits(each: LearntNode, exits: LearntExits, accuracy: float) -> Iterator[str]:
@@ -103,6 +104,7 @@ def _plain(found: LearnReport) -> dict[str, Any]:
         "nodes": [_plain_node(each) for each in found.nodes],
         "others": dict(found.others),
         "contests": msgspec.to_builtins(found.contests),
+        "uncompared": dict(found.uncompared),
     }
 
 

@@ -89,10 +89,11 @@ def contests(query: Query, known: Catalogue, artefacts_dir: Path) -> dict[str, t
 def prospects(query: Query, known: Catalogue, artefacts_dir: Path) -> list[str]:
     """A line for each network of a query that may have a stand-in on this machine: which, and why."""
     found = contests(query, known, artefacts_dir)
-    return [_prospect(model, contest, query.accuracy) for model, (_, contest) in found.items()]
+    return [prospect(model, contest, query.accuracy) for model, (_, contest) in found.items()]
 
 
-def _prospect(model: str, contest: Contest | None, accuracy: float) -> str:
+def prospect(model: str, contest: Contest | None, accuracy: float) -> str:
+    """Which variant may stand in for a network, and why; without a contest how there comes to be one."""
     if contest is None:
         return f"{model}: its variants are compared by `sluice learn`, else once it has run for hours"
     won = winner(contest, accuracy)

@@ -79,11 +79,10 @@ class _LocalWork:
 
     async def run(self) -> bool:
         """Whether it came to the end of all recordings; False after a signal."""
-        setting = Setting(clock=SteadyClock())
         with stop_loop_on_signals() as stop, work_bar(self._job.wanted.query.name) as show:
             async with (
                 meanwhile(giving_back()),
-                assembled(self._job.wanted, setting) as parts,
+                assembled(self._job.wanted, Setting(clock=SteadyClock(), stop=stop)) as parts,
                 stop_when_hung(parts.hung, stop),
                 meanwhile(self._showing(show)),
             ):

@@ -12,7 +12,7 @@ from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file
 from pipelines.measure.stand_ins.contest_job import ContestJob
 from pipelines.measure.stand_ins.roles import candidates, contests
-from pipelines.measure.stand_ins.shown import ShownItems
+from pipelines.measure.stand_ins.shown import LEAST_ITEMS, ShownItems
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
@@ -62,6 +62,8 @@ class LearnReport:
     """Recognise nodes for which there can be no exits, and why."""
     contests: Mapping[str, Contest]
     """By network: how its variants compare, where one may stand in for it."""
+    uncompared: Mapping[str, str]
+    """By network: why its variants could not be compared."""
 
 
 def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> LearnReport:
@@ -79,9 +81,13 @@ def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> L
     looks = asyncio.run(looking)
     nodes = [_node(wanted, each, looks, report) for each in found.nodes]
     report("variants", 0.9)
-    held_here = {model: _contest(wanted.catalogue, *each, looks.shown[model]) for model, each in known.items()}
-    compared = {model: contest for model, contest in held_here.items() if contest is not None}
-    return LearnReport(looks.frames, nodes, found.others, compared)
+    compared, uncompared = dict[str, Contest](), dict[str, str]()
+    for model, (entry, contest) in known.items():
+        try:
+            compared[model] = contest or _contest(wanted.catalogue, entry, looks.shown[model])
+        except SluiceError as error:
+            uncompared[model] = str(error)
+    return LearnReport(looks.frames, nodes, found.others, compared, uncompared)
 
 
 def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, report: OnProgress) -> LearntNode:
@@ -100,15 +106,12 @@ def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, repo
     return LearntNode(node, taken.seen, costs, exits, file=path)
 
 
-def _contest(catalogue: Catalogue, entry: Entry, known: Contest | None, shown: ShownItems) -> Contest | None:
-    """The contest that a run holds once it has gone on for long; it is kept for all runs."""
-    if known is not None or not shown.items:
-        return known
+def _contest(catalogue: Catalogue, entry: Entry, shown: ShownItems) -> Contest:
+    """The contest that a run holds once it has gone on for long, kept for all runs; SluiceError where it cannot be."""
+    if not shown.is_shown:
+        raise SluiceError(f"{len(shown.items)} pictures were looked at, {LEAST_ITEMS} are the least")
     places, variants = artefacts_dir(), [each.id for each in candidates(entry)]
-    try:
-        found = ContestJob.of(catalogue, places, variants, shown.items).held()
-    except SluiceError:
-        return None  # too little was seen: a run sees more
+    found = ContestJob.of(catalogue, places, variants, shown.items).held()
     store(found, entry, places)
     return found
 

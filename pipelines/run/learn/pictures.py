@@ -16,16 +16,12 @@ from operators.capture.sources.images import is_image, natural_order
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
-from operators.inference import Inference, prepared
-from operators.recognise.classifier import probabilities
 from pipelines.assembly.engine import engine_of
 from pipelines.measure.stand_ins.shown import Watched
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
-from pipelines.run.learn.recording import LEARNT, OnProgress, RecordedLooks
-from pipelines.run.learn.taken import TakenLooks
+from pipelines.run.learn.recording import LEARNT, OnProgress, RecordedLooks, taker
 from serving.common.tensors import Image
-from serving.engines.exits import ExitResult
 from serving.errors import BadInput, SourceError
 from serving.scheduling.requests import Urgency
 
@@ -46,25 +42,19 @@ async def pictured(
     engine = engine_of(wanted)
     watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()
-    taken = {each.spec.name: TakenLooks(each.vocabulary) for each in nodes}
+    takers = {each.spec.name: taker(each, watched, pools=False) for each in nodes}
+    seen = 0
     try:
-        for number, pictures in enumerate(_together(iter(shown))):
-            report("pictures", min(number * AT_ONCE / len(shown), 1.0))
-            for each in nodes:
-                await _look(each, watched, pictures, taken[each.spec.name])
+        for pictures in _together(iter(shown)):
+            report("pictures", min(seen / len(shown), 1.0))
+            # Neighbours may show the same object: what is not known counts as another.
+            names = [f"picture {seen + place}" for place in range(len(pictures))]
+            for each in takers.values():
+                await each.take(pictures, ShownLooks.of(names), UNHURRIED)
+            seen += len(pictures)
     finally:
         await engine.stop()
-    return RecordedLooks(max((each.seen for each in taken.values()), default=0), taken, watched.uses)
-
-
-async def _look(node: LearnableNode, engine: Inference, pictures: Sequence[Image], taken: TakenLooks) -> None:
-    """Neighbours may show the same object: what is not known counts as another."""
-    network = engine.add_cuts(node.oracle, [cut.tensor for cut in node.cuts])
-    batch, _ = await prepared(node.entry.card.input, pictures)
-    found = ExitResult.of(await engine.infer(network, batch, UNHURRIED))
-    shares = probabilities(node.entry.card, found.scores)
-    names = [f"picture {taken.seen + place}" for place in range(len(pictures))]
-    taken.add(batch, found, shares, ShownLooks.of(names))
+    return RecordedLooks(seen, {name: each.taken for name, each in takers.items()}, watched.uses)
 
 
 def _together(pictures: Iterator[Image]) -> Iterator[list[Image]]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from cache_adapt.learned.pooled import ShownLooks
 from operators.base import Call, Operator, make_ready
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame, Region, make_image
 from operators.inference import Inference, prepared
-from operators.recognise.classifier import Classifier, probabilities
+from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects, shown
 from operators.recognise.whole_frame import WholeFrame
 from pipelines.assembly.engine import engine_of
@@ -30,8 +31,10 @@ from pipelines.query.query_file import Query
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.learn.learnable import LearnableNode
 from pipelines.run.learn.taken import TakenLooks
+from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult
 from serving.errors import BadInput, ModelError
+from serving.scheduling.requests import Urgency
 
 LEARNT = Room(1000, 64 << 20)
 """The most pictures that are kept of what a network was shown."""
@@ -68,7 +71,7 @@ async def recorded(
     watched = Watched(engine, models, random.Random(0), LEARNT)
     await engine.start()
     try:
-        takers = {each.spec.name: _taker(each, watched) for each in nodes}
+        takers = {each.spec.name: taker(each, watched) for each in nodes}
         executor = await _executor(wanted, watched, takers)
         frames = 0
         with stop_loop_on_signals() as stop:
@@ -81,11 +84,12 @@ async def recorded(
     return RecordedLooks(frames, {name: each.taken for name, each in takers.items()}, watched.uses)
 
 
-def _taker(each: LearnableNode, engine: Inference) -> TakesLooks:
+def taker(each: LearnableNode, engine: Inference, pools: bool = True) -> TakesLooks:
+    """Takes the looks of a node; ``pools``: whether looks at one object may be one answer."""
     recogniser = looks(each.spec, Environment(engine))
     if not isinstance(recogniser, Classifier):
         raise ModelError(f"node {each.spec.name}: exits are learnt for classifiers")
-    return TakesLooks(each, recogniser, engine)
+    return TakesLooks(each, recogniser, engine, pools and each.spec.answer == "track")
 
 
 async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[str, TakesLooks]) -> Executor:
@@ -93,10 +97,10 @@ async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[st
     environment = Environment.of(wanted, engine)
     operators: dict[str, Operator] = {}
     for each in wanted.dag.nodes:
-        name, taker = each.spec.name, takers.get(each.spec.name)
-        operators[name] = node(each.spec, environment) if taker is None else taker
-        if taker is not None and takes_frame(each.spec):
-            operators[name] = WholeFrame(name, taker)
+        name, mine = each.spec.name, takers.get(each.spec.name)
+        operators[name] = node(each.spec, environment) if mine is None else mine
+        if mine is not None and takes_frame(each.spec):
+            operators[name] = WholeFrame(name, mine)
         await make_ready(operators[name])
     query = wanted.query
     unhurried = [stream.id for stream in query.streams]
@@ -107,10 +111,10 @@ async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[st
 class TakesLooks:
     """Operator: looks as the node's own operator does without exits and other networks."""
 
-    def __init__(self, node: LearnableNode, recogniser: Classifier, engine: Inference) -> None:
+    def __init__(self, node: LearnableNode, recogniser: Classifier, engine: Inference, pools: bool) -> None:
         self._node, self._recogniser, self._engine = node, recogniser, engine
         self._network = engine.add_cuts(node.oracle, [cut.tensor for cut in node.cuts])
-        self._objects = Objects(recogniser) if node.spec.answer == "track" else None
+        self._objects = Objects(recogniser) if pools else None
         self.taken = TakenLooks(node.vocabulary, None if self._objects is None else self._objects.pool_rule)
 
     async def prepare(self) -> None:
@@ -137,9 +141,14 @@ class TakesLooks:
         await make_image(frame)
         oracle = self._node.oracle
         crops = self._recogniser.crops(oracle, frame, regions)
-        batch, _ = await prepared(self._engine.card(oracle).input, crops)
-        found = ExitResult.of(await self._engine.infer(self._network, batch, call.urgency))
-        shares = probabilities(self._engine.card(oracle), found.scores)
-        self.taken.add(batch, found, shares, shown(frame, regions, self._objects))
-        for region, look in zip(regions, await self._recogniser.said(oracle, found.scores), strict=True):
+        scores = await self.take(crops, shown(frame, regions, self._objects), call.urgency)
+        for region, look in zip(regions, await self._recogniser.said(oracle, scores), strict=True):
             region.attributes.append(look)
+
+    async def take(self, pictures: Sequence[Image], shown: ShownLooks, urgency: Urgency) -> Array:
+        """Take looks at pictures of objects; returns the oracle's scores."""
+        oracle = self._node.oracle
+        batch, _ = await prepared(self._engine.card(oracle).input, pictures)
+        found = ExitResult.of(await self._engine.infer(self._network, batch, urgency))
+        self.taken.add(batch, found, self._recogniser.shares(oracle, found.scores), shown)
+        return found.scores

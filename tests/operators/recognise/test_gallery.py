@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
+import msgspec
 import numpy as np
 import pytest
 
 from operators.audits.roles import Roles
+from operators.recognise.enrolment import KeptVectors
 from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
 from operators.recognise.identities import identities
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
@@ -89,9 +93,66 @@ async def test_any_picture_of_an_identity_will_do(tmp_path: Path) -> None:
 
 async def test_a_large_gallery_is_enrolled_in_pieces(tmp_path: Path) -> None:
     engine = look()
-    recogniser = GalleryRecogniser(engine, Roles.of(["look"], engine.card), "who", enrolled(tmp_path, ada=[BLUE] * 40))
+    colours = [(5 * each, 0, 99) for each in range(40)]
+    recogniser = GalleryRecogniser(engine, Roles.of(["look"], engine.card), "who", enrolled(tmp_path, ada=colours))
     await recogniser.prepare()
     assert [len(batch) for _, batch, _ in engine.asked] == [16, 16, 8]
+
+
+async def prepared(
+    folder: Path, way: str = "a", channels: Sequence[int] = (0, 1, 2)
+) -> tuple[list[int], GalleryRecogniser]:
+    """How many pictures were embedded at once by a new process, and its recogniser; ``channels``: what it looks at."""
+    engine = FakeEngine(look=(look().card("look"), lambda batch: [batch.mean(axis=(2, 3))[:, list(channels)]]))
+    kept = KeptVectors(folder / "kept.json", way)
+    recogniser = GalleryRecogniser(engine, LOOK, "who", folder / "people", kept=lambda model: kept)
+    await recogniser.prepare()
+    return [len(batch) for _, batch, _ in engine.asked], recogniser
+
+
+async def test_a_picture_is_embedded_once_and_one_of_them_at_each_start(tmp_path: Path) -> None:
+    people = enrolled(tmp_path / "people", ada=[BLUE, RED], bob=[GREEN])
+    first, before = await prepared(tmp_path)
+    again, after = await prepared(tmp_path)
+    assert (first, again) == ([3], [1])
+    assert np.array_equal((await before.gallery("look")).vectors, (await after.gallery("look")).vectors)
+    assert (await after.gallery("look")).names == ("ada", "ada", "bob")
+    assert (tmp_path / "kept.json").stat().st_mode & 0o777 == 0o600
+    enrolled(people, eve=[(255, 255, 0)])
+    (people / "ada" / "0.jpg").unlink()
+    assert (await prepared(tmp_path))[0] == [1, 1], "one to see that nothing has changed, and the new one"
+    _, recogniser = await prepared(tmp_path)
+    region = make_region()
+    await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
+    assert region.attributes[0].label == "eve"
+
+
+async def test_what_was_enrolled_in_another_way_or_by_another_network_is_enrolled_anew(tmp_path: Path) -> None:
+    enrolled(tmp_path / "people", ada=[BLUE, RED], bob=[GREEN])
+    await prepared(tmp_path)
+    assert (await prepared(tmp_path, way="b"))[0] == [3]
+    for other in ((2, 1, 0), (0, 1)):
+        found, recogniser = await prepared(tmp_path, way="b", channels=other)
+        assert found == [1, 3], "the first is not as it was, though the way is the same"
+        assert (await recogniser.gallery("look")).vectors.shape == (3, len(other))
+
+
+@pytest.mark.parametrize("fault", ["cut", "endless", "uneven", "empty"])
+async def test_a_file_of_vectors_that_is_damaged_is_made_anew(tmp_path: Path, fault: str) -> None:
+    enrolled(tmp_path / "people", ada=[BLUE, RED], bob=[GREEN])
+    await prepared(tmp_path)
+    file = tmp_path / "kept.json"
+    kept = msgspec.json.decode(file.read_bytes())
+    key = next(iter(kept["vectors"]))
+    kept["vectors"] |= {"endless": {key: b64([np.inf] * 3)}, "uneven": {key: b64([1.0])}}.get(fault, {})
+    whole = msgspec.json.encode(kept | ({"vectors": {}} if fault == "empty" else {}))
+    file.write_bytes(whole[:-9] if fault == "cut" else whole)
+    assert (await prepared(tmp_path))[0] == [3]
+    assert (await prepared(tmp_path))[0] == [1]
+
+
+def b64(numbers: Sequence[float]) -> str:
+    return base64.b64encode(np.array(numbers, "<f4").tobytes()).decode()
 
 
 def test_the_nearest_picture_decides() -> None:

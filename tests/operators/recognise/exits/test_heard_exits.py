@@ -395,11 +395,13 @@ def nothing_is_used(known: HeardExits, data: bytes, used: SavedExits | None) -> 
     return known.restore(3, data, used, ALL) is None
 
 
-async def test_what_is_being_tuned_is_given_up_at_the_end() -> None:
+async def test_a_tuning_that_is_under_way_at_the_end_is_paid_and_nothing_stays_set_aside() -> None:
     known = await heard(exits())
+    known.cut.budget = Budget(1.0, lambda: 100.0)
     known.begin()
     hear(known, looks(400))
     known.tune(None)
     known.close()
+    assert known.request.held.of(known.request.subject) is None
     await settled()
-    assert known.found is None
+    assert known.cut.budget.left_s == pytest.approx(100.0 - known.cut.budget.spent["training"])

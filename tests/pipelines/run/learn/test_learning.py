@@ -15,6 +15,7 @@ from pipelines.cli import sluice
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file, learned_exits
 from pipelines.measure.stand_ins.roles import contests
+from pipelines.measure.stand_ins.shown import LEAST_ITEMS
 from pipelines.run.learn import choice, costs, learning
 from pipelines.run.learn.costs import NetworkCosts
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
@@ -114,6 +115,15 @@ def test_the_contest_of_a_networks_variants_is_held_and_kept_for_runs(
     monkeypatch.setattr(learning.ContestJob, "held", lambda *_: pytest.fail("it was held before"))
     again = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
     assert again["contests"]["street-kind"] == of_name
+
+
+def test_why_variants_are_not_compared_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "contests", contests)
+    said = learn(write(tmp_path / "q.yaml", QUERY), "--limit", 3).output.splitlines()
+    why = f"its variants are not compared: 3 pictures were looked at, {LEAST_ITEMS} are the least"
+    assert f"street-kind: {why}" in said
+    assert any(line.startswith("vehicle-type: its variants are not compared: ") for line in said)
+    assert not any("are compared by" in line for line in said)
 
 
 @pytest.mark.parametrize(
