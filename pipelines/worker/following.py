@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,8 @@ log = logging.getLogger(__name__)
 
 EVERY_S = 2.0
 """Time between two looks at the files."""
+SETTLE_S = 0.3
+"""A file that is new or has changed is taken where it has stayed so for so long: one may be half written."""
 
 
 class Following:
@@ -59,7 +62,15 @@ class Following:
     async def look(self) -> None:
         """Take what is new or has changed, then withdraw what is gone; a folder that cannot be read changes nothing."""
         try:
-            digests = await asyncio.to_thread(self._files.digests, list(self._queries.files))
+            digests = await self._digests()
+            news = {
+                path: digest
+                for path, digest in digests.items()
+                if digest not in (self._taken.get(path), self._refused.get(path))
+            }
+            if news:
+                await asyncio.sleep(SETTLE_S)
+                digests = await self._digests()
         except OSError as error:
             if not self._lost:
                 log.warning("the queries' folder cannot be read (%s): all run on as they are", error)
@@ -67,8 +78,8 @@ class Following:
             return
         self._lost = False
         names = set(self._queries.files.values())
-        for path, digest in digests.items():
-            if digest not in (self._taken.get(path), self._refused.get(path)):
+        for path, digest in news.items():
+            if digests.get(path) == digest:
                 self._refused[path] = digest
                 await self._take(path)
         absent = self._queries.files.keys() - digests.keys()
@@ -80,6 +91,9 @@ class Following:
         self._refused = (
             {} if free else {path: each for path, each in self._refused.items() if digests.get(path) == each}
         )
+
+    async def _digests(self) -> Mapping[Path, bytes]:
+        return await asyncio.to_thread(self._files.digests, list(self._queries.files))
 
     async def _take(self, path: Path) -> None:
         try:

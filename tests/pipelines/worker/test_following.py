@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pipelines.assembly.parts import Setting
 from pipelines.environment import catalogue
 from pipelines.query.dag import CompiledQuery
 from pipelines.settings import BrokerSettings
+from pipelines.worker import following as following_files
 from pipelines.worker.common import Common
 from pipelines.worker.following import Following
 from pipelines.worker.open_queries import OpenQueries
@@ -22,6 +23,12 @@ from serving.errors import BadInput
 from tests.turns import until
 
 TEXT = "version: 1\nname: {name}\nslo_ms: {slo}\nnodes: [{{name: find, task: detect, model: motion}}]\n"
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of these tests are written by nobody else."""
+    monkeypatch.setattr(following_files, "SETTLE_S", 0.0)
 
 
 class Ledger:
@@ -93,6 +100,37 @@ async def test_what_is_refused_is_told_once_and_taken_when_it_is_mended(
     write(tmp_path, a=5)
     await following.look()
     assert ledger.diary == ["a 1", "a 5"]
+
+
+class HalfWritten(QueryFiles):
+    """Files, one of which is being written while it is looked at."""
+
+    rest: tuple[Path, str] | None = None
+
+    def digests(self, known: Collection[Path] = ()) -> Mapping[Path, bytes]:
+        found = super().digests(known)
+        if self.rest is not None:
+            (path, text), self.rest = self.rest, None
+            path.write_text(text)
+        return found
+
+
+async def test_a_file_that_is_being_written_is_taken_when_it_is_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, a=1)
+    files, ledger = HalfWritten([tmp_path], catalogue([])), Ledger()
+    following = Following(files, ledger)  # type: ignore[arg-type]
+    await following.open()
+    path, text = tmp_path / "a.yaml", TEXT.format(name="a", slo=200)
+    for half in (text.replace("200", "20"), "", text[:20]):
+        path.write_text(half)
+        files.rest = path, text
+        await following.look()
+        assert ledger.diary == ["a 1"]
+    await following.look()
+    assert ledger.diary == ["a 1", "a 200"]
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 @asynccontextmanager
