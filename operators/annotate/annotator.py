@@ -147,8 +147,8 @@ class VideoWriter:
     """H.264 (MPEG-4 part 2 where there is no such encoder) of the first picture's size, made even, 2 at least."""
 
     def __init__(self, path: Path) -> None:
-        self._alone = open_alone(path, "pictures")
-        self._container = av.open(str(path), "w", options=dict(IN_PARTS))
+        self._file = VideoFile(path)
+        self._container = av.open(self._file, "w", VIDEO_SUFFIXES[path.suffix.lower()], options=dict(IN_PARTS))
         self._stream: av.VideoStream | None = None
         self._last_ms = -1
         self._run = ""
@@ -165,7 +165,7 @@ class VideoWriter:
         self._container.mux(self._stream.encode(picture))
 
     def close(self) -> None:
-        with self._alone, self._container:
+        with self._file.opened, self._container:
             if self._stream is not None:
                 self._container.mux(self._stream.encode())
 
@@ -187,6 +187,43 @@ class VideoWriter:
         return self._last_ms
 
 
+class VideoFile:
+    """The file of a video until the disk is full: then it ends with its last whole part, and stays as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.opened = path, open_alone(path, "pictures")
+        self.seek, self.tell, self.seekable = self.opened.seek, self.opened.tell, self.opened.seekable
+        self._full = False
+
+    def write(self, data: bytes) -> int:
+        """Write all of it, or nothing any more; raises OSError, once."""
+        left = memoryview(b"" if self._full else data)
+        try:
+            while left:
+                left = left[self.opened.write(left) :]
+        except OSError:
+            self._full = True
+            if self._path.suffix.lower() != ".mkv":
+                self.opened.truncate(whole_parts(self._path))
+            raise
+        return len(data)
+
+
+def whole_parts(path: Path) -> int:
+    """The bytes of an MP4 or MOV up to the end of its last whole part: half an index makes all of it unreadable."""
+    place, whole, size_bytes = 0, 0, path.stat().st_size
+    with path.open("rb") as file:
+        while len(head := file.read(16)) >= 8:
+            length = int.from_bytes(head[:4])
+            length = int.from_bytes(head[8:]) if length == 1 else length
+            place += length
+            if not length or place > size_bytes:
+                break
+            whole = whole if head[4:8] == b"moof" else place  # the index of the pictures behind it
+            file.seek(place)
+    return whole
+
+
 class SnapshotWriter:
     """A JPEG for every frame in which something was found: ``<stream>-<seq>.jpg``."""
 
@@ -198,7 +235,12 @@ class SnapshotWriter:
         if not result.objects:
             return
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-        (self._directory / f"{result.stream}-{result.seq:06d}.jpg").write_bytes(data.tobytes())
+        path = self._directory / f"{result.stream}-{result.seq:06d}.jpg"
+        try:
+            path.write_bytes(data.tobytes())
+        except OSError:
+            path.unlink(missing_ok=True)  # half a picture is none
+            raise
 
     def close(self) -> None:
         """Do nothing: no file is open."""

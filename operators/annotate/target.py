@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov")
+VIDEO_SUFFIXES = {".mp4": "mp4", ".mkv": "matroska", ".mov": "mov"}
+"""And what FFmpeg calls them."""
 
 
 def of_streams(target: Path, streams: Sequence[str]) -> Mapping[str, Path]:

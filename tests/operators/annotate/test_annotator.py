@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -16,6 +17,8 @@ from operators.annotate.annotator import Annotator
 from operators.wire.schema import Result
 from serving.errors import BadInput, SluiceError
 from tests.operators.publish.messages import picture, result, thing
+from tests.real.process import until
+from tests.small_disk import files_of_at_most
 
 
 def annotate(target: Path, results: list[Result], streams: tuple[str, ...] = ("yard",), **size: int) -> Annotator:
@@ -141,6 +144,41 @@ def test_a_full_disk_ends_in_one_line_while_frames_go_on(tmp_path: Path) -> None
         annotator.close()
     with pytest.raises(SluiceError, match="No space left on device"):
         annotator.write(result(200))
+
+
+@pytest.mark.parametrize("suffix", pictures.VIDEO_SUFFIXES)
+def test_what_a_disk_has_that_became_full_can_be_played(tmp_path: Path, suffix: str) -> None:
+    """It does so in the middle of the third part's index."""
+    path = tmp_path / f"out{suffix}"
+
+    def write() -> Annotator:
+        rng, annotator = np.random.default_rng(1), Annotator(path, ["yard"])
+        for seq in range(100):
+            found = result(seq, media_time_s=0.2 * seq)
+            shown = picture(found, 160, 120)
+            annotator.observe(replace(shown, pixels=rng.integers(0, 256, shown.pixels.shape, np.uint8)), found)
+        return annotator
+
+    writer = write()
+    until(lambda: writer._queue.empty(), "the pictures are written")
+    index = 0
+    for _ in range(3):
+        index = path.read_bytes().find(b"moof", index + 1)
+    writer.close()
+    with files_of_at_most(index + 200 if index > 0 else 300_000):
+        writer = write()
+        with pytest.raises(SluiceError, match=r"^cannot write \S*out\.\w+: File too large$"):
+            writer.close()
+    assert len(times(path)) >= 10
+
+
+def test_a_snapshot_for_which_the_disk_has_no_room_is_not_there(tmp_path: Path) -> None:
+    annotator = Annotator(tmp_path, ["yard"])
+    with files_of_at_most(100):
+        annotator.observe(picture(result(0), 64, 48), result(0, thing(1)))
+        with pytest.raises(SluiceError, match="File too large"):
+            annotator.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_results_without_pictures_add_nothing(tmp_path: Path) -> None:

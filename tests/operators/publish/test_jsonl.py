@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import resource
-import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, from_json
 from serving.errors import BadInput, SluiceError
 from tests.operators.publish.messages import result, thing
+from tests.small_disk import files_of_at_most
 from tests.turns import until
 
 
@@ -108,19 +107,12 @@ def test_a_full_disk_is_one_clear_line_and_close_does_not_repeat_it() -> None:
 
 
 def test_a_disk_that_takes_half_a_line_keeps_whole_ones(tmp_path: Path) -> None:
-    """A quota stands in for the disk: the system takes what fits, and refuses the rest."""
     sink = JsonLines(str(tmp_path / "r.jsonl"))
     sink.write(result(0))
     whole = (tmp_path / "r.jsonl").read_bytes()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 20, hard))
-    try:
-        with pytest.raises(SluiceError, match=r"cannot write results to \S*r\.jsonl: File too large"):
-            sink.write(result(1))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
+    refused = pytest.raises(SluiceError, match=r"cannot write results to \S*r\.jsonl: File too large")
+    with files_of_at_most(len(whole) + 20), refused:
+        sink.write(result(1))
     sink.close()
     assert (tmp_path / "r.jsonl").read_bytes() == whole
 
