@@ -57,7 +57,7 @@ class Inferences:
         urgency = read_urgency(asked, self.clock.monotonic_s())
         pictures = _only(read_inputs(request, wire, None if regions is None else regions.read))
         wanted = _wanted(network, request)
-        items = len(pictures)
+        items = len(pictures) if pictures.ndim else 0
         with self._counted(network, urgency, items), self.admission.room(items, pictures.nbytes):
             card = await self.networks.fitted(network, pictures)
             outputs = await self.networks.backend.infer(network.name, BytePictures(card.input, pictures), urgency)

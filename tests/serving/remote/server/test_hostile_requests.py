@@ -53,6 +53,11 @@ def claim(*shape: int) -> Callable[[Any], None]:
     return change
 
 
+def one_number(request: Any) -> None:
+    del request.inputs[0].shape[:]
+    request.raw_input_contents[0] = b"x"
+
+
 def other_type(request: Any) -> None:
     request.inputs[0].datatype = "FP32"
     request.raw_input_contents[0] = bytes(4 * 96)
@@ -68,6 +73,7 @@ WRONG: dict[str, tuple[pb.ModelInferRequest, str]] = {
     "another size": (asking("means", pictures(1, 5, 5)), "must be uint8 N × 4 × 4 × 3; was uint8 1 × 5 × 5 × 3"),
     "nothing": (asking("means", pictures(0)), "was uint8 0 × 4 × 4 × 3"),
     "no picture": (asking("means", np.zeros((1, 3), np.uint8)), "was uint8 1 × 3"),
+    "one number": (changed(one_number), "must be uint8 N × 4 × 4 × 3; was uint8"),
     "another type": (changed(other_type), "was float32 2 × 4 × 4 × 3"),
     "another name": (asking("means", pictures(1), "pictures"), "has one input, images; given was pictures"),
     "no input": (changed(lambda request: request.ClearField("inputs")), "more raw contents than tensors"),
