@@ -21,7 +21,7 @@ from operators.frames.frame import Frame
 from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
 from operators.zones.layout import NOTHING, Layout
-from serving.common.files import open_alone
+from serving.common.files import not_removed, open_alone
 from serving.common.tensors import Image
 from serving.errors import BadInput, SluiceError
 
@@ -188,7 +188,7 @@ class VideoWriter:
 
 
 class VideoFile:
-    """The file of a video until the disk is full: then it ends with its last whole part, and stays as it is."""
+    """The file of a video, until the disk is full: then it ends with its last whole part, and stays as it is."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.opened = path, open_alone(path, "pictures")
@@ -199,12 +199,14 @@ class VideoFile:
         """Write all of it, or nothing any more; raises OSError, once."""
         left = memoryview(b"" if self._full else data)
         try:
+            not_removed(self.opened)
             while left:
                 left = left[self.opened.write(left) :]
         except OSError:
             self._full = True
-            if self._path.suffix.lower() != ".mkv":
-                self.opened.truncate(whole_parts(self._path))
+            with suppress(OSError):
+                if self._path.suffix.lower() != ".mkv":
+                    self.opened.truncate(whole_parts(self._path))
             raise
         return len(data)
 

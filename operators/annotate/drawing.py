@@ -18,6 +18,7 @@ from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
 from operators.zones.layout import NOTHING, Layout
 from serving.common.tensors import Image
+from serving.common.untrusted import printable
 
 DARK: Colour = (40, 40, 40)
 AMBER: Colour = (0, 150, 230)
@@ -117,7 +118,7 @@ MAX_WIDTH = 960
 def html(result: Result, image: Image | None) -> str:
     """Describe a result; without an image in words alone."""
     said = f"{result.stream}, frame {result.seq}: {result.outcome}"
-    head = escape(said if result.cause is None else f"{said}, {result.cause}")
+    head = _words(said if result.cause is None else f"{said}, {result.cause}")
     rows = "".join(map(_row, result.objects))
     table = (
         f'<table style="text-align: left"><tr><th>track</th><th>label</th><th>answers</th></tr>{rows}</table>'
@@ -131,7 +132,12 @@ def _row(found: Object) -> str:
     track = "" if found.track_id is None else str(found.track_id)
     answers = ", ".join(f"{said.name}: {said.label} {said.confidence:.0%}" for said in found.attributes)
     cells = (track, f"{found.label} {found.confidence:.0%}", answers)
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<td>{_words(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _words(text: str) -> str:
+    """Neither markup nor marks that turn the direction of writing are obeyed."""
+    return escape(printable(text))
 
 
 def _figure(result: Result, image: Image) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from operators.wire.schema import Result, to_json
-from serving.common.files import open_alone, to_disk
+from serving.common.files import not_removed, open_alone, to_disk
 from serving.common.untrusted import json_line
 from serving.errors import SluiceError
 
@@ -69,6 +69,8 @@ class JsonLines:
     def _put(self, data: bytes | bytearray) -> None:
         left = memoryview(data)
         try:
+            if self._owned:
+                not_removed(self._file)
             while left:
                 left = left[self._file.write(left) :]
             self._file.flush()

@@ -65,6 +65,12 @@ def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> FileIO:
         raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
 
 
+def not_removed(file: FileIO) -> None:
+    """Raise OSError where somebody has removed an open file: what is written there can be found by nobody."""
+    if os.fstat(file.fileno()).st_nlink == 0:
+        raise FileNotFoundError(errno.ENOENT, "somebody has removed it")
+
+
 def _is_taken(file: FileIO) -> bool:
     """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
     try:

@@ -172,6 +172,16 @@ def test_what_a_disk_has_that_became_full_can_be_played(tmp_path: Path, suffix: 
     assert len(times(path)) >= 10
 
 
+def test_a_video_that_somebody_has_removed_is_told(tmp_path: Path) -> None:
+    annotator = Annotator(tmp_path / "out.mp4", ["yard"])
+    annotator.observe(picture(result(0), 64, 48), result(0))
+    until(lambda: (tmp_path / "out.mp4").exists(), "the video is begun")
+    (tmp_path / "out.mp4").unlink()
+    annotator.observe(picture(result(1), 64, 48), result(1))
+    with pytest.raises(SluiceError, match=r"^cannot write \S*out\.mp4: somebody has removed it$"):
+        annotator.close()
+
+
 def test_a_snapshot_for_which_the_disk_has_no_room_is_not_there(tmp_path: Path) -> None:
     annotator = Annotator(tmp_path, ["yard"])
     with files_of_at_most(100):

@@ -31,6 +31,12 @@ def test_without_a_picture_there_are_words() -> None:
     assert said == "<figure><figcaption>gate, frame 3: dropped, queue_full</figcaption></figure>"
 
 
+def test_words_of_models_turn_nothing_around() -> None:
+    (found,) = RESULT.objects
+    shown = html(replace(RESULT, objects=[replace(found, label="\u202ekcurt")]), None)
+    assert "<td>\\u202ekcurt 90%</td>" in shown
+
+
 def test_words_of_models_are_no_markup() -> None:
     model = Model(name="m", version="1", tier="reference")
     said = Attribute(name="kind", label="<script>", confidence=0.5, provenance="oracle", model=model)

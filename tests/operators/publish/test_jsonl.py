@@ -75,6 +75,18 @@ def test_a_file_that_another_run_writes_is_left_alone(tmp_path: Path) -> None:
     JsonLines(str(tmp_path / "r.jsonl")).close()
 
 
+def test_a_file_that_somebody_has_removed_is_told_and_one_that_is_called_otherwise_goes_on(tmp_path: Path) -> None:
+    sink = JsonLines(str(tmp_path / "r.jsonl"))
+    sink.write(result(0))
+    (tmp_path / "r.jsonl").rename(tmp_path / "r.1")
+    sink.write(result(1))
+    assert len((tmp_path / "r.1").read_bytes().splitlines()) == 2
+    (tmp_path / "r.1").unlink()
+    with pytest.raises(SluiceError, match=r"^cannot write results to \S*r\.jsonl: somebody has removed it$"):
+        sink.write(result(2))
+    sink.close()
+
+
 def test_a_pipe_has_no_lock_and_no_length(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
