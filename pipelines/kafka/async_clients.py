@@ -6,14 +6,14 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
-from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, KafkaError
+from aiokafka.errors import CommitFailedError, GroupAuthorizationFailedError, KafkaConnectionError, KafkaError
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
@@ -134,7 +134,8 @@ async def reading(
     )
     watch_fetches(consumer, fetches or FetchLog())  # which checks them
     try:
-        await consumer.start()
+        with _called(settings):
+            await consumer.start()
         yield consumer
     finally:
         with suppress(Exception):
@@ -146,11 +147,21 @@ async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKaf
     """A producer that is connected, of messages up to a size; raises KafkaError or OSError."""
     producer = AIOKafkaProducer(**client_options(settings), max_request_size=most_bytes)
     try:
-        await producer.start()
+        with _called(settings):
+            await producer.start()
     except BaseException:
         await producer.stop()
         raise
     return producer
+
+
+@contextmanager
+def _called(settings: BrokerSettings) -> Iterator[None]:
+    """Call a broker that is not there by its address, which the library says as it keeps it."""
+    try:
+        yield
+    except KafkaConnectionError:
+        raise KafkaConnectionError(f"no broker answers at {settings.url}") from None
 
 
 async def topics_at(settings: BrokerSettings) -> dict[str, int]:
@@ -158,7 +169,8 @@ async def topics_at(settings: BrokerSettings) -> dict[str, int]:
     client = AIOKafkaAdminClient(**client_options(settings))
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            await client.start()
+            with _called(settings):
+                await client.start()
             return {each["topic"]: len(each["partitions"]) for each in await client.describe_topics()}
     finally:
         await client.close()

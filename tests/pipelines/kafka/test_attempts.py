@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from aiokafka.errors import KafkaConnectionError
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
+from pipelines.kafka.async_clients import reading, started, topics_at
 from pipelines.kafka.sync_clients import _Producer, attempt
 from pipelines.kafka.verdict import Verdict
-from pipelines.settings import broker_settings
+from pipelines.settings import BrokerSettings, broker_settings
 from tests.real.ports import free_port
 
 
@@ -25,3 +27,18 @@ async def test_no_thread_of_a_client_that_failed_lives_on(kind: Callable[..., An
     assert "refused" in found.text
     assert not found.final
     assert set(threading.enumerate()) <= before
+
+
+async def consumed(settings: BrokerSettings) -> None:
+    async with reading(settings, "frames"):
+        pass
+
+
+@pytest.mark.parametrize("reach", [topics_at, started, consumed])
+async def test_a_broker_that_is_not_there_is_called_by_its_address(
+    reach: Callable[[BrokerSettings], Awaitable[Any]],
+) -> None:
+    settings = broker_settings(f"kafka://127.0.0.1:{free_port()}")
+    with pytest.raises(KafkaConnectionError) as raised:
+        await reach(settings)
+    assert str(raised.value) == f"KafkaConnectionError: no broker answers at {settings.url}"
