@@ -59,7 +59,7 @@ def test_one_that_has_long_had_no_sample_gives_way_to_another() -> None:
     windows = SampleWindows()
     for number in range(MOST_WINDOWS):
         subject = replace(SUBJECT, stream=str(number))
-        windows.add(subject, subject.stream, samples(20, at_s=float(number > 0)), now_s=1.0)
+        windows.add(subject, subject.stream, samples(20 if number else 30, at_s=float(number > 0)), now_s=1.0)
     for count in (1, 2):
         windows.add(SUBJECT, "gate", samples(1, at_s=HALF_LIFE_S), now_s=HALF_LIFE_S)
         assert len(windows.of(SUBJECT, 4)) == count

@@ -58,9 +58,10 @@ def test_another_fixed_batch_is_refused(tmp_path: Path) -> None:
 
 
 def odd_graph(directory: Path, nodes: list[onnx.NodeProto], inputs: Sequence[Any] = (), **changes: Any) -> Entry:
-    """A model with the output ``means`` and the constants ``two`` and ``shape``."""
+    """A model with the output ``means`` and the constants ``two``, ``shape`` and ``ones``."""
     given = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["N", 3, 4, 4])
-    constants = {"two": np.float32(2), "shape": np.array([1, 3, 16], np.int64)}
+    ones = np.ones((3, 3, 3, 3), np.float32)
+    constants = {"two": np.float32(2), "shape": np.array([1, 3, 16], np.int64), "ones": ones}
     output = helper.make_tensor_value_info("means", TensorProto.FLOAT, ["N", 3])
     graph = helper.make_graph(nodes, "odd", [*inputs, given], [changes.pop("output", output)])
     graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
@@ -112,6 +113,16 @@ def test_a_network_with_cuts_is_run_one_by_one_where_it_would_be_without(tmp_pat
     assert group.batch_limit == 1
     asked = GroupRequest("m", images(1, 5))
     assert group.run([asked], 1)[0][0][:, 0].tolist() == [2, 10]
+
+
+def test_networks_with_a_common_prefix_are_run_one_by_one_where_one_of_them_would_be(tmp_path: Path) -> None:
+    passed = (("images", "sums"), ("sums", "more"))
+    prefix = [helper.make_node("Conv", [given, "ones"], [into], pads=[1, 1, 1, 1]) for given, into in passed]
+    rows = [helper.make_node("Reshape", ["more", "shape"], ["rows"]), mean_of("rows", [2])]
+    entries = [odd_graph(tmp_path / "plain", [*prefix, mean_of("more")]), odd_graph(tmp_path / "odd", [*prefix, *rows])]
+    sources = [ResolvedModel(each.card.name, each, reference(each.card.name), each.path) for each in entries]
+    assert [open_group([each], 1).batch_limit for each in sources] == [None, 1]
+    assert open_group(sources, 1).batch_limit == 1
 
 
 def test_a_recogniser_with_outputs_that_nobody_reads_runs_with_cuts(tmp_path: Path) -> None:
