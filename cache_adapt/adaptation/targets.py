@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,11 +45,7 @@ class Target:
     @cached_property
     def key(self) -> str:
         """Names the artefact within its query; what differs in anything has another key."""
-        parts = (*vars_of(self.subject), EXITS)
+        parts = (*astuple(self.subject), EXITS)
         told = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
         spec = msgspec.json.encode(self.spec)
         return f"{self.subject.node}/{EXITS}/{hashlib.sha256(told + spec).hexdigest()[:32]}"
-
-
-def vars_of(subject: Subject) -> tuple[str, ...]:
-    return subject.node, subject.network, subject.network_identity, subject.labels, subject.stream

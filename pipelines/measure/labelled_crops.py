@@ -86,7 +86,7 @@ def _files(folder: Path) -> dict[str, list[Path]]:
     if not files:
         raise BadInput(f"--from {folder}: no pictures in folders of classes; {LAYOUT.format(folder=folder.name)}")
     for name in files:
-        if not name.isprintable() or len(name) > LONGEST_CLASS:
+        if not name.isprintable() or len(name) > LONGEST_CLASS or name != name.strip():
             raise BadInput(f"--from {folder}: {name[:LONGEST_CLASS]!r} cannot be a class: give the folder a plain name")
     if len(files) > MOST_CLASSES:
         raise BadInput(f"--from {folder}: {len(files)} classes are too many: {MOST_CLASSES} are the most")

@@ -130,12 +130,10 @@ class CutOracle:
 
     def open_where_due(self) -> None:
         """Have it opened, if that can be paid; looks do not wait for that."""
-        due = self._name is None and self._opening is None and self.why_not is None
-        if due and self.whole_s and self._may_open():
+        if self._name is not None or self._opening is not None or self.why_not is not None or not self.whole_s:
+            return
+        if self.budget.may_spend(0.0) if self._has_exits else self.budget.reserve(self.opening_s):
             self._opening = asyncio.create_task(self._open())
-
-    def _may_open(self) -> bool:
-        return self.budget.may_spend(0.0) if self._has_exits else self.budget.reserve(self.opening_s)
 
     async def open(self) -> float:
         """Cut and load it; ModelError where that is not possible. Returns the processor seconds that it took."""

@@ -18,6 +18,7 @@ def specialization(
     tally: SpecializationTally, weg: WegState, words: Sequence[str], seconds: Seconds, reason: str | None = None
 ) -> schema.Specialization:
     """Combine the figures so far with how the stream stands; ``reason``: why nothing of its own answers, if so."""
+    used_s = seconds.alone - seconds.saved
     return schema.Specialization(
         phase=weg.phase,
         epoch=weg.epoch,
@@ -29,7 +30,7 @@ def specialization(
         mean_dominant=_rounded(tally.mean_dominant),
         mean_window=_rounded(tally.mean_window),
         saving=_rounded(seconds.saved / seconds.alone if seconds.alone else None),
-        speedup=_rounded(_speedup(seconds)),
+        speedup=_rounded(seconds.alone / used_s if seconds.alone and used_s > 0 else None),
         processor_s=schema.ProcessorSeconds(
             oracle=round(seconds.oracle, DIGITS),
             shortcuts=round(seconds.shortcuts, DIGITS),
@@ -45,11 +46,6 @@ def specialization(
 def classes_of(weg: WegState, words: Sequence[str]) -> list[str]:
     """The words that the head in use knows."""
     return [words[each] for each in weg.head.target.classes] if weg.head else []
-
-
-def _speedup(seconds: Seconds) -> float | None:
-    used_s = seconds.alone - seconds.saved
-    return seconds.alone / used_s if seconds.alone and used_s > 0 else None
 
 
 def _rounded(value: float | None) -> float | None:

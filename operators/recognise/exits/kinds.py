@@ -71,11 +71,6 @@ class SpecialisedExits:
             return self._cut.why_not
         return known.reason or self._cut.why_none_yet(known.account.looks)
 
-    def is_told(self, stream: str) -> bool:
-        """Whether there is something to tell of a stream: it was asked for, or exits have been made."""
-        known = self._streams.get(stream)
-        return self._is_asked_for or (known is not None and known.weg.state.numbers > 0 and self._cut.is_open)
-
     def note(self, stream: NodeStream) -> None:
         """Note WEG's phase of a stream in its tally."""
         weg, words = self.of(stream.name).weg.state, self.of(stream.name).words
@@ -83,9 +78,11 @@ class SpecialisedExits:
             stream.tally.entered(weg.phase, classes_of(weg, words), len(weg.previous))
 
     def told(self, stream: NodeStream) -> Specialization | None:
-        """The figures of a stream; None where there is nothing to tell."""
+        """The figures of a stream; None where they were not asked for, and no exits have been made."""
         known = self._streams.get(stream.name)
-        if known is None or stream.tally is None or not self.is_told(stream.name):
+        if known is None or stream.tally is None:
+            return None
+        if not self._is_asked_for and not (known.weg.state.numbers > 0 and self._cut.is_open):
             return None
         reason = self.why_silent(stream.name)
         return specialization(stream.tally, known.weg.state, known.words, known.account.seconds, reason)

@@ -101,9 +101,10 @@ def test_hidden_folders_links_and_what_nobody_has_named_are_no_classes(folder: P
         (lambda folder: _thin(folder / "bus", 3), r"too few pictures that can be read in bus \(3\): 12 of each class"),
         (lambda folder: _break(folder / "bus"), r"too few pictures that can be read in bus \(0\): 12 of each class"),
         (lambda folder: fill(folder / "va\x1b[2Jn", first=5000), r"'va\\x1b\[2Jn' cannot be a class: give the folder"),
+        (lambda folder: fill(folder / "van ", first=5000), r"'van ' cannot be a class: give the folder a plain name$"),
         (lambda folder: fill(folder / ("v" * 65), first=5000), r"cannot be a class: give the folder a plain name$"),
     ],
-    ids=["no folder", "no classes", "one class", "too few", "nothing readable", "escape in a name", "long name"],
+    ids=["no folder", "no classes", "one class", "too few", "unreadable", "escape in a name", "blank", "long name"],
 )  # fmt: skip
 def test_what_no_recogniser_can_be_made_of_is_told_in_one_line(folder: Path, make: object, message: str) -> None:
     assert callable(make)
