@@ -8,6 +8,7 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,13 @@ class JsonLines:
     """Writes one message per line, unbuffered: a reader may follow, and a kill loses nothing."""
 
     def __init__(
-        self, target: str, what: str = "results", keep_bytes: int | None = None, patient: bool = False
+        self, target: str, what: str = "results", keep: Callable[[], int] | None = None, patient: bool = False
     ) -> None:
         """``target``: a path, or ``-`` for stdout; BadInput where it cannot be written, or another process writes.
-        ``what``: the name of what is written, for errors; ``keep_bytes``: so many of a file, whose lock the caller
-        holds, are kept; ``patient``: the reader of a pipe is waited for in ``taken`` alone."""
+        ``what``: the name of what is written, for errors; ``keep``: see ``open_alone``; ``patient``: the reader
+        of a pipe is waited for in ``taken`` alone."""
         self._target, self._what = "stdout" if target == STDOUT else target, what
-        self._file: Any = sys.stdout.buffer if target == STDOUT else open_alone(Path(target), what, keep_bytes)
+        self._file: Any = sys.stdout.buffer if target == STDOUT else open_alone(Path(target), what, keep)
         self._owned = target != STDOUT
         self._waits = patient and _is_pipe(self._file)
         self._waiting = bytearray()

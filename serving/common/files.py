@@ -8,6 +8,7 @@ import fcntl
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -47,22 +48,30 @@ def to_disk(file: int, folder: Path) -> None:
             os.close(opened)
 
 
-def open_alone(path: Path, what: str, keep_bytes: int | None = None) -> FileIO:
-    """Open a file to write, empty and with its lock; BadInput where it cannot be written, or another process writes.
+class PlaceClosed(BadInput):
+    """Nothing can be written there at present: another process writes, or the system refuses it."""
 
-    ``what``: the name of what is written, for errors; ``keep_bytes``: so many are kept, and the caller has the lock.
+
+def open_alone(path: Path, what: str, keep: Callable[[], int] | None = None) -> FileIO:
+    """Open a file to write, with its lock; PlaceClosed where it cannot be written, or another process writes.
+
+    ``what``: the name of what is written, for errors; ``keep``: says how many of its bytes are kept, once the lock is
+    held, without which nothing is written then. None: none are kept, and where there are no locks it does without.
     """
     try:
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb", buffering=0)
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            if keep_bytes is None and _is_taken(file):
-                file.close()
-                raise BadInput(f"cannot write {what} to {path}: another process writes there; choose another file")
-            file.truncate(keep_bytes or 0)
-            file.seek(keep_bytes or 0)
+        try:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                _lock(file, needed=keep is not None)
+                file.seek(file.truncate(0 if keep is None else keep()))
+        except BaseException:
+            file.close()
+            raise
         return file
+    except BlockingIOError:
+        raise PlaceClosed(f"cannot write {what} to {path}: another process writes there; choose another file") from None
     except OSError as error:
-        raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
+        raise PlaceClosed(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
 
 
 def not_removed(file: FileIO) -> None:
@@ -71,10 +80,10 @@ def not_removed(file: FileIO) -> None:
         raise FileNotFoundError(errno.ENOENT, "somebody has removed it")
 
 
-def _is_taken(file: FileIO) -> bool:
-    """Whether another process holds the file's lock; it is ours from now on where not, and where there are locks."""
+def _lock(file: FileIO, needed: bool) -> None:
+    """Raises BlockingIOError where another process has it, OSError where it is needed and there are no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno == errno.EWOULDBLOCK
-    return False
+        if needed or isinstance(error, BlockingIOError):
+            raise

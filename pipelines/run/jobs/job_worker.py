@@ -25,11 +25,12 @@ from pipelines.run.jobs.identity import Identity, query_digest, recording_digest
 from pipelines.run.jobs.job_query import JobQuery, job_query
 from pipelines.run.jobs.json_output import open_output
 from pipelines.run.jobs.live_load import LiveLoad
-from pipelines.run.jobs.output import JobOutput, PlaceClosed, make_folder
+from pipelines.run.jobs.output import JobOutput, make_folder
 from pipelines.run.jobs.pending import Lease
 from pipelines.run.jobs.recording import JobRecording, analyse, unfinished
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
+from serving.common.files import PlaceClosed
 from serving.errors import BadInput, SluiceError
 
 if TYPE_CHECKING:

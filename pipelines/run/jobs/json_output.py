@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from operators.publish.jsonl import STDOUT, JsonLines
 from operators.wire.bounds import Id, MediaTime, Seq
 from operators.wire.schema import Result, from_json
 from pipelines.process.extras import need
-from pipelines.run.jobs.output import MOST_LEAD, JobOutput, PastFrame, Position, is_lead, only_writer
+from pipelines.run.jobs.output import MOST_LEAD, JobOutput, PastFrame, Position, is_lead
 from serving.common.untrusted import LARGEST_BYTES, decode
 from serving.errors import BadInput, Malformed
 
@@ -52,15 +51,7 @@ class JsonOutput:
         self._positions: dict[str, Position] = {}
         self._marks: dict[str, list[_Mark]] = {}
         """Lines of each stream, two at most, of which the first lies before its lead-in."""
-        self._open = ExitStack()
-        try:
-            self._open.enter_context(only_writer(place, place))
-            kept = 0 if anew else self._read()
-            self._lines = JsonLines(str(place), keep_bytes=kept)
-        except BaseException:
-            self._open.close()
-            raise
-        self._open.callback(self._lines.close)
+        self._lines = JsonLines(str(place), keep=(lambda: 0) if anew else self._read)
 
     @property
     def positions(self) -> Mapping[str, Position]:
@@ -86,7 +77,7 @@ class JsonOutput:
         await asyncio.to_thread(self._lines.settle)
 
     def close(self) -> None:
-        self._open.close()
+        self._lines.close()
 
     def _read(self) -> int:
         """Read all lines; returns the bytes of whole ones."""

@@ -4,16 +4,13 @@ analysis needs them to go on.
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from operators.wire.schema import BoundingBox, Result
-from serving.errors import BadInput
+from serving.common.files import PlaceClosed
 
 LEAD_S = 20.0
 """Media time before the first new frame that is analysed once more; trackers forget what was not seen for less."""
@@ -80,31 +77,9 @@ class JobOutput(Protocol):
         """Let another process write there."""
 
 
-class PlaceClosed(BadInput):
-    """Nothing can be written there at present: another process writes, or the system refuses it."""
-
-
 def make_folder(folder: Path, parents: bool = False) -> None:
     """A folder for results, if it is not there; PlaceClosed where there can be none."""
     try:
         folder.mkdir(parents=parents, exist_ok=True)
     except OSError as error:
         raise PlaceClosed(f"cannot write results to {folder}: {error.strerror}; choose another --out") from None
-
-
-@contextmanager
-def only_writer(file: Path, place: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made, while the block runs; the system lets go of it where the process dies.
-
-    Raises PlaceClosed, which names ``place``.
-    """
-    with ExitStack() as open_file:
-        try:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            open_file.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PlaceClosed(f"{place}: another process writes there: wait for it, or choose another --out") from None
-        except OSError as error:  # some file systems have no locks
-            raise PlaceClosed(f"cannot write results to {place}: {error.strerror}; choose another --out") from None
-        yield

@@ -9,7 +9,6 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from operators.wire.schema import BoundingBox, Object, Result, to_json
-from pipelines.run.jobs.output import PastFrame, PastObject, Position, is_lead, make_folder, only_writer
-from serving.common.files import to_disk
+from pipelines.run.jobs.output import PastFrame, PastObject, Position, is_lead, make_folder
+from serving.common.files import open_alone, to_disk
 from serving.errors import BadInput, SluiceError
 
 ROWS: Final = 2000
@@ -76,15 +75,14 @@ class ParquetOutput:
     def __init__(self, place: Path, anew: bool) -> None:
         self._place = place
         self._waiting: dict[str, list[Result]] = {}
-        self._open = ExitStack()
         make_folder(place)
+        self._lock = open_alone(place / LOCK, "results", keep=lambda: 0)
         try:
-            self._open.enter_context(only_writer(place / LOCK, place))
             self._clear(anew)
             self._parts = self._found()
             self._positions = {stream: self._position(stream) for stream in self._parts}
         except BaseException:
-            self._open.close()
+            self._lock.close()
             raise
 
     @property
@@ -115,7 +113,7 @@ class ParquetOutput:
             self._positions[stream] = Position(last.run, last.seq, last.frame.media_time_s)
 
     def close(self) -> None:
-        self._open.close()
+        self._lock.close()
 
     def _clear(self, anew: bool) -> None:
         """Take away what a kill has left half written, and with ``anew`` all."""

@@ -15,7 +15,8 @@ import pytest
 from operators.wire.schema import to_json
 from pipelines.run.jobs import parquet_output
 from pipelines.run.jobs.json_output import open_output
-from pipelines.run.jobs.output import LEAST_LEAD, PlaceClosed, Position
+from pipelines.run.jobs.output import LEAST_LEAD, Position
+from serving.common.files import PlaceClosed
 from serving.errors import BadInput
 from tests.pipelines.run.jobs.results import found, result
 
