@@ -6,7 +6,6 @@ import base64
 import binascii
 import logging
 import re
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from msgspec import structs
 from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.record_sets import UNREADABLE
 from operators.wire.schema import FRAME_HEADER_KEY, DeadLetter, from_json, to_json
-from pipelines.kafka.sync_clients import consumer
+from pipelines.kafka.sync_clients import consumer, read_between
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.settings import BrokerSettings
 from serving.errors import BadInput, Malformed, Unavailable
@@ -124,8 +123,6 @@ def remade(letter: DeadLetter, frames_topic: str, mend: Mend) -> Remade:
     return Remade(header.stream.encode(), value, headers)
 
 
-SILENCE_S = 10.0
-"""Seconds without a record after which the broker counts as one that does not answer."""
 FETCH_BYTES = 8 << 20
 
 
@@ -141,56 +138,38 @@ class Letters:
 
     def at(self, place: Place) -> DeadLetter:
         """The letter at a place; raises BadInput where there is none."""
-        for found, letter in self._read({place.partition: place.offset}, {place.partition: place.offset + 1}):
-            if found == place:
+        where = TopicPartition(self.topic, place.partition)
+        starts, ends = self._bounds()
+        if where in starts and starts[where] <= place.offset < ends[where]:
+            for _, letter in self._read({where: place.offset}, {where: place.offset + 1}):
                 return letter
         raise BadInput(f"{self.topic} has no letter at {place}: `sluice dlq list` shows what there is")
 
     def newest(self, count: int) -> list[tuple[Place, DeadLetter]]:
         """The newest letters, at most this many; the oldest of them comes first."""
         starts, ends = self._bounds()
-        starts = {number: max(start, ends[number] - count) for number, start in starts.items()}
-        found = sorted(self._read(starts, ends), key=lambda each: (each[1].at, each[0]))
-        return found[-count:]
+        starts = {where: max(start, ends[where] - count) for where, start in starts.items()}
+        return sorted(self._read(starts, ends), key=lambda each: (each[1].at, each[0]))[-count:]
 
     def with_reason(self, reason: str) -> Iterator[tuple[Place, DeadLetter]]:
         """All that the topic has at present."""
         return (each for each in self._read(*self._bounds()) if each[1].reason == reason)
 
-    def _partitions(self) -> list[TopicPartition]:
+    def _bounds(self) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
         numbers = self.client.partitions_for_topic(self.topic)
         if not numbers:
             raise Unavailable(f"there is no topic {self.topic}: `sluice topics create` makes it")
-        return [TopicPartition(self.topic, number) for number in sorted(numbers)]
+        partitions = [TopicPartition(self.topic, number) for number in numbers]
+        return self.client.beginning_offsets(partitions), self.client.end_offsets(partitions)
 
-    def _bounds(self) -> tuple[dict[int, int], dict[int, int]]:
-        partitions = self._partitions()
-        first, last = self.client.beginning_offsets(partitions), self.client.end_offsets(partitions)
-        return {each.partition: first[each] for each in partitions}, {each.partition: last[each] for each in partitions}
-
-    def _read(self, starts: dict[int, int], ends: dict[int, int]) -> Iterator[tuple[Place, DeadLetter]]:
+    def _read(
+        self, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
+    ) -> Iterator[tuple[Place, DeadLetter]]:
         """The letters between two offsets of each partition; a message that is no letter is logged and skipped."""
-        first, last = self._bounds()
-        begins = {number: max(start, first.get(number, 0)) for number, start in starts.items()}
-        ends = {number: min(end, last.get(number, 0)) for number, end in ends.items()}
-        unread = {number for number, start in begins.items() if start < ends[number]}
-        self.client.assign([TopicPartition(self.topic, number) for number in unread])
-        for number in unread:
-            self.client.seek(TopicPartition(self.topic, number), begins[number])
-        heard_s = time.monotonic()
-        while unread:
-            batches = self.client.poll(timeout_ms=500)
-            for record in (record for records in batches.values() for record in records):
-                place = Place(record.partition, record.offset)
-                if record.offset < ends[record.partition] and (letter := _letter(place, record.value)) is not None:
-                    yield place, letter
-            unread = {number for number in unread if self._position(number) < ends[number]}
-            heard_s = time.monotonic() if batches else heard_s
-            if time.monotonic() - heard_s > SILENCE_S:
-                raise Unavailable(f"topic {self.topic}: nothing came for {SILENCE_S:g} s")
-
-    def _position(self, number: int) -> int:
-        return int(self.client.position(TopicPartition(self.topic, number)))
+        for record in read_between(self.client, starts, ends):
+            place = Place(record.partition, record.offset)
+            if (letter := _letter(place, record.value)) is not None:
+                yield place, letter
 
 
 def _letter(place: Place, value: bytes | None) -> DeadLetter | None:

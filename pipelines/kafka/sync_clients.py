@@ -7,11 +7,11 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError, KafkaError
 from kafka.net.compat import KafkaNetClient
@@ -30,6 +30,8 @@ Client = TypeVar("Client")
 ATTEMPT_S, LEAST_S = 3.0, 0.1
 BACKOFF = Backoff(first_s=0.2, max_s=2.0)
 DAY_MS = 86_400_000
+SILENCE_MS = 10_000
+"""Without a record for so long the broker counts as one that does not answer."""
 
 
 class _NoAnswer(Exception):
@@ -187,3 +189,20 @@ def consumer(
         allow_auto_create_topics=False,
         **arguments,
     )
+
+
+def read_between(
+    client: KafkaConsumer, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> Iterator[Any]:
+    """The records between two offsets of each partition; Unavailable where the broker falls silent before."""
+    unread = [place for place, start in starts.items() if start < ends[place]]
+    client.assign(unread)
+    for place in unread:
+        client.seek(place, starts[place])
+    while unread:
+        batches = client.poll(timeout_ms=SILENCE_MS)
+        for place, records in batches.items():
+            yield from (record for record in records if record.offset < ends[place])
+        unread = [place for place in unread if client.position(place) < ends[place]]
+        if unread and not batches:
+            raise Unavailable(f"topic {unread[0].topic}: nothing came for {SILENCE_MS / 1000:g} s")

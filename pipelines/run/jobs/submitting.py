@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from operators.capture.sources.open import recording_length_s
 from operators.wire.jobs import MOST_CHUNKS, QUERY_CHARS, JobOrder, RecordingChunk
 from operators.wire.schema import from_json, to_json
 from pipelines.kafka.rights import needs
-from pipelines.kafka.sync_clients import admin, consumer, demand, frames_producer
+from pipelines.kafka.sync_clients import admin, consumer, demand, frames_producer, read_between
 from pipelines.query.query_file import StreamSpec
 from pipelines.run.jobs.chunks import cut, relative
 from pipelines.run.jobs.job_report import JobStanding
 from pipelines.settings import BrokerSettings
 from serving.common.redaction import redact
 from serving.errors import BadInput, Malformed, SourceError, Unavailable
-
-QUIET_MS = 5000
 
 
 class JobsAt(NamedTuple):
@@ -77,7 +75,7 @@ def submit(at: JobsAt, job: NewJob) -> Submitted:
         raise BadInput(f"more than {MOST_CHUNKS} recordings: make several jobs of them")
     lengths, unreadable = _lengths(job.streams)
     orders = [order for each in job.streams if each.id in lengths for order in _orders(job, each, lengths)]
-    with _told(at), _Sending(at) as send:
+    with _told(at), _sending(at) as (send, _):
         for order in orders:
             assert order.chunk is not None
             send(order, f"{order.job}/{order.chunk.stream}", None)
@@ -89,8 +87,8 @@ def cancel(at: JobsAt, name: str) -> None:
     _check_name(name)
     standing(at, name)
     order = JobOrder(job=name, at=datetime.now(UTC))
-    with _told(at), _Sending(at) as send:
-        for partition in send.partitions:
+    with _told(at), _sending(at) as (send, partitions):
+        for partition in partitions:
             send(order, name, partition)
 
 
@@ -98,13 +96,13 @@ def standing(at: JobsAt, name: str) -> JobStanding:
     """How far a job is; raises BadInput where nobody has heard of it, or Unavailable."""
     with _told(at), closing(consumer(at.settings, at.patience_s, group=at.group)) as reader:
         places = [TopicPartition(at.topic, each) for each in sorted(reader.partitions_for_topic(at.topic) or ())]
-        reader.assign(places)
-        reader.seek_to_beginning()
         found = JobStanding(name)
         done = {place.partition: reader.committed(place) or 0 for place in places}
-        for partition, offset, order in _read(reader, places):
-            if order.job == name:
-                found.see(order, partition, offset < done[partition])
+        for record in read_between(reader, reader.beginning_offsets(places), reader.end_offsets(places)):
+            with suppress(Malformed):  # workers pass it over, and say so
+                order = from_json(record.value or b"", JobOrder)
+                if order.job == name:
+                    found.see(order, record.partition, record.offset < done[record.partition])
     if not found.known:
         raise BadInput(f"topic {at.topic} knows no job {name}")
     return found
@@ -165,44 +163,23 @@ def _check_name(name: str) -> None:
         ) from None
 
 
-class _Sending:
-    """Sends orders, and waits at the end until the broker has stored them all."""
+@contextmanager
+def _sending(at: JobsAt) -> Iterator[tuple[Callable[[JobOrder, str, int | None], None], list[int]]]:
+    """Sends orders, each with a key and to a partition, and waits at the end until the broker has stored them all.
 
-    def __init__(self, at: JobsAt) -> None:
-        self._at = at
-        client = admin(at.settings, at.patience_s)
-        try:
-            if demand(client, at.settings, needs(write=[at.topic])):
-                raise BadInput(f"{at.settings.url} has no topic {at.topic}: make it with `sluice topics create`")
-        finally:
-            client.close()
-        self._producer = frames_producer(at.settings, at.patience_s)
-        self._sent: list[Any] = []
-        self.partitions = sorted(self._producer.partitions_for(at.topic) or ())
+    Also yielded are the partitions.
+    """
+    with closing(admin(at.settings, at.patience_s)) as client:
+        if demand(client, at.settings, needs(write=[at.topic])):
+            raise BadInput(f"{at.settings.url} has no topic {at.topic}: make it with `sluice topics create`")
+    producer, sent = frames_producer(at.settings, at.patience_s), list[Any]()
 
-    def __call__(self, order: JobOrder, key: str, partition: int | None) -> None:
-        self._sent.append(self._producer.send(self._at.topic, to_json(order), key.encode(), partition=partition))
+    def send(order: JobOrder, key: str, partition: int | None) -> None:
+        sent.append(producer.send(at.topic, to_json(order), key.encode(), partition=partition))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                for each in self._sent:
-                    each.get(self._at.patience_s)
-        finally:
-            self._producer.close(timeout=1)
-
-
-def _read(reader: KafkaConsumer, places: Sequence[TopicPartition]) -> Iterator[tuple[int, int, JobOrder]]:
-    ends = reader.end_offsets(list(places))
-    while any(reader.position(place) < end for place, end in ends.items()):
-        batches = reader.poll(timeout_ms=QUIET_MS)
-        if not batches:
-            raise Unavailable("the broker does not give the jobs' topic: try again")
-        for record in (record for records in batches.values() for record in records):
-            try:
-                yield record.partition, record.offset, from_json(record.value or b"", JobOrder)
-            except Malformed:
-                continue  # workers pass it over, and say so
+    try:
+        yield send, sorted(producer.partitions_for(at.topic) or ())
+        for each in sent:
+            each.get(at.patience_s)
+    finally:
+        producer.close(timeout=1)
