@@ -2,6 +2,6 @@
 heard of networks, and the ways in for hostile bytes and for safetensors.
 
 Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``threads``, ``retrying``,
-``template``, ``child_process``, ``untrusted``, ``weights``, ``redaction``,
+``template``, ``child_process``, ``untrusted``, ``child_job``, ``weights``, ``redaction``,
 ``explain``, ``engine_observer``, ``wire_use``, ``libraries``.
 """

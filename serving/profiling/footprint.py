@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from serving.common.child_process import ChildProcess, Closed, ParentProcess, Silent
+from serving.common.child_job import asked, do_job
+from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.common.precision import Device, Precision
 from serving.common.untrusted import decode
 from serving.engines.execution_device import CHOICE, one_node
@@ -21,7 +22,6 @@ from serving.errors import Malformed, ModelError, OutOfService, SluiceError
 from serving.loading.opening import engine_for
 from serving.variants.variant import EngineName, Variant
 
-LARGEST_BYTES = 1 << 16
 LONGEST_S = 600.0
 """A network that has not been loaded and run by then never returns."""
 
@@ -39,8 +39,14 @@ class FootprintRequest(msgspec.Struct, frozen=True):
     gpu: int
     """Index of the GPU."""
 
+    def result(self) -> bytes:
+        """Measure it; SluiceError where that fails."""
+        CHOICE.wanted, CHOICE.index = self.device, self.gpu
+        variant = Variant(self.model, self.engine, self.precision, max_batch=self.max_batch)
+        return msgspec.json.encode(measure(variant, Path(self.path), self.threads, self.batch))
 
-class Footprint(msgspec.Struct, frozen=True, tag=True):
+
+class Footprint(msgspec.Struct, frozen=True):
     """The cost of loading one network in one engine."""
 
     load_s: float
@@ -49,44 +55,21 @@ class Footprint(msgspec.Struct, frozen=True, tag=True):
     """Taken more than before, after a run at the largest batch; on a GPU of its memory."""
 
 
-class NoFootprint(msgspec.Struct, frozen=True, tag=True):
-    """The reason why there is no footprint; ``model``: whether the model itself is at fault."""
-
-    error: str
-    model: bool
-
-
 def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s: float = LONGEST_S) -> Footprint:
     """Load a graph in a fresh process and run ``batch`` items; raises ModelError, SluiceError."""
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.max_batch)
+    request = FootprintRequest(*form, str(model.absolute()), threads, batch, CHOICE.wanted, CHOICE.index)
     with closing(ChildProcess("serving.profiling.footprint", "the process that measures memory")) as child:
-        file, device = str(model.absolute()), (CHOICE.wanted, CHOICE.index)
-        child.send(msgspec.json.encode(FootprintRequest(*form, file, threads, batch, *device)))
         try:
-            answer: Footprint | NoFootprint = decode(child.receive(longest_s, LARGEST_BYTES), Footprint | NoFootprint)
+            answer = asked(child, msgspec.json.encode(request), longest_s)
         except Silent:
             raise OutOfService(f"{what} did not return from being loaded and run within {longest_s:g} s") from None
         except (Closed, Malformed) as error:
             raise SluiceError(f"{what}: {error}") from None
-    if isinstance(answer, NoFootprint):
-        raise (ModelError if answer.model else SluiceError)(answer.error)
-    return answer
-
-
-def main() -> None:
-    """Measure what the parent asks for."""
-    parent = ParentProcess(LARGEST_BYTES)
-    parent.send(msgspec.json.encode(_answer(decode(parent.receive(), FootprintRequest))))
-
-
-def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
-    CHOICE.wanted, CHOICE.index = asked.device, asked.gpu
-    variant = Variant(asked.model, asked.engine, asked.precision, max_batch=asked.max_batch)
-    try:
-        return measure(variant, Path(asked.path), asked.threads, asked.batch)
-    except SluiceError as error:
-        return NoFootprint(str(error), isinstance(error, ModelError))
+    if answer.error:
+        raise (ModelError if answer.bad_input else SluiceError)(answer.error)
+    return decode(answer.result, Footprint)
 
 
 def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprint:
@@ -104,4 +87,4 @@ def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprin
 
 
 if __name__ == "__main__":
-    main()
+    do_job(FootprintRequest, niceness=0)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.vocabulary import Vocabulary
-from learning.child_job import do_job
 from operators.detect.agreement import UNSURE, same_objects
 from operators.recognise.classifier import probabilities
 from operators.wire.result import UNKNOWN
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
+from serving.common.child_job import do_job
 from serving.common.tensors import Array
 from serving.errors import ModelError, SluiceError
 from serving.graphs.surgery.sizes import Size

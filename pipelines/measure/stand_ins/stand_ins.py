@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 
 from learning.budget import Budget
-from learning.child_job import in_child
 from learning.retry_gap import RetryGap
 from operators.inference import Inference
 from pipelines.measure.stand_ins.payback import GAIN, Doubt, pays
@@ -25,6 +24,7 @@ from pipelines.measure.stand_ins.roles import contests, listed, proven_by, stood
 from pipelines.measure.stand_ins.shown import ShownItems, Watched
 from pipelines.query.dag import CompiledQuery
 from serving.catalogue.lookup import Entry
+from serving.common.child_job import in_child
 from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.untrusted import decode
 from serving.errors import SluiceError

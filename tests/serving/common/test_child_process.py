@@ -107,7 +107,7 @@ import asyncio, sys
 from contextlib import closing
 from pathlib import Path
 from pipelines.measure.stand_ins.contest_job import CHILD, NAME
-from learning.child_job import in_child
+from serving.common.child_job import in_child
 from operators.capture.live.protocol import Channel
 from operators.capture.live.protocol import DecodeJob
 from serving.profiling.footprint import footprint

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from learning.child_job import answered, in_child
 from pipelines.measure.stand_ins.contest_job import CHILD, NAME, ContestJob, _agree, alone
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.common.child_job import answered, in_child
 from serving.errors import Malformed, SluiceError
 from serving.variants.artefacts import folder
 from serving.variants.contest import Contest, read, store

@@ -17,7 +17,7 @@ import msgspec
 
 from serving.common.child_process import ChildProcess, Closed, ParentProcess, Silent
 from serving.common.untrusted import decode
-from serving.errors import SluiceError
+from serving.errors import BadInput, SluiceError
 
 LARGEST_BYTES = 64 << 20
 """The largest job, and the largest answer."""
@@ -39,6 +39,8 @@ class JobAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     result: bytes = b""
     error: str = ""
+    bad_input: bool = False
+    """Whether the job is at fault that there is none."""
     processor_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """The child's processor seconds, its start included."""
 
@@ -52,9 +54,9 @@ async def in_child(module: str, name: str, job: bytes, longest_s: float = LONGES
         child = ChildProcess(module, name)
     except OSError as error:
         raise SluiceError(f"{name} cannot be started: {error}") from error
-    asking = asyncio.ensure_future(asyncio.to_thread(_asked, child, job, longest_s))
+    asking = asyncio.ensure_future(asyncio.to_thread(asked, child, job, longest_s))
     try:
-        answer = await asyncio.shield(asking)
+        return await asyncio.shield(asking)
     except Silent:
         raise SluiceError(f"a job took longer than {longest_s:.0f} s: given up") from None
     except Closed as died:
@@ -66,12 +68,12 @@ async def in_child(module: str, name: str, job: bytes, longest_s: float = LONGES
         await asyncio.wait([asking])
         asking.cancelled() or asking.exception()
         await asyncio.to_thread(child.close)
-    return decode(answer, JobAnswer, LARGEST_BYTES)
 
 
-def _asked(child: ChildProcess, job: bytes, longest_s: float) -> bytes:
+def asked(child: ChildProcess, job: bytes, longest_s: float) -> JobAnswer:
+    """Have a child do an encoded job; raises Silent, Closed or Malformed, ValueError for a job that is too large."""
     child.send(job, longest_s, LARGEST_BYTES)
-    return bytes(child.receive(longest_s, LARGEST_BYTES))
+    return decode(child.receive(longest_s, LARGEST_BYTES), JobAnswer, LARGEST_BYTES)
 
 
 def answered(kind: type[Job], job: bytes) -> JobAnswer:
@@ -80,14 +82,14 @@ def answered(kind: type[Job], job: bytes) -> JobAnswer:
     try:
         return JobAnswer(wanted.result())
     except SluiceError as error:
-        return JobAnswer(error=str(error))
+        return JobAnswer(error=str(error), bad_input=isinstance(error, BadInput))
 
 
-def do_job(kind: type[Job]) -> None:
+def do_job(kind: type[Job], niceness: int = NICENESS) -> None:
     """Be the child, for a job of this kind."""
     parent = ParentProcess(LARGEST_BYTES)
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)
     with suppress(OSError):  # where memory runs out, this process goes and not the one that analyses streams
         Path("/proc/self/oom_score_adj").write_text("1000")
     found = answered(kind, parent.receive())

@@ -10,12 +10,12 @@ import msgspec
 import psutil
 import pytest
 
-from learning.child_job import LARGEST_BYTES, LONGEST_S, NICENESS, JobAnswer, in_child
+from serving.common.child_job import LARGEST_BYTES, LONGEST_S, NICENESS, JobAnswer, in_child
 from serving.errors import SluiceError
-from tests.learning.job_process import MUCH, TextJob
+from tests.serving.common.job_process import MUCH, TextJob
 from tests.turns import until
 
-CHILD, NAME = "tests.learning.job_process", "the tester"
+CHILD, NAME = "tests.serving.common.job_process", "the tester"
 
 
 async def done(text: str, file: Path | None = None, longest_s: float = LONGEST_S) -> JobAnswer:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from learning.child_job import do_job
+from serving.common.child_job import do_job
 from serving.errors import SluiceError
 
 MUCH = 40 << 20
