@@ -22,7 +22,6 @@ from rich.console import Console
 
 from benchmarks.pipeline_parts.account import Account
 from benchmarks.pipeline_parts.cost import Marks, beyond_ms, middle
-from benchmarks.pipeline_parts.plain_executor import build_executor
 from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
 from operators.observer import Observers
 from operators.publish.jsonl import JsonLines
@@ -43,6 +42,7 @@ from pipelines.settings import BrokerSettings
 from pipelines.worker.query_lives import Roster
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.backend import Backend
+from tests.pipelines.plain_executor import build_executor
 
 P = ParamSpec("P")
 T = TypeVar("T")

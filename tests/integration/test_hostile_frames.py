@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.publish.track_events import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.environment import Environment
@@ -20,6 +19,7 @@ from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.hostile import good, odd, pills
 from tests.integration.test_worker import messages_of
 from tests.integration.worker_parts import Wire
+from tests.pipelines.plain_executor import build_executor
 from tests.pipelines.queries import DETECT, TRACK, query
 
 pytestmark = pytest.mark.kafka

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.detect.motion import MotionDetector
 from operators.frames.frame import Frame
 from operators.observer import HOOKS, Observer, Observers
@@ -26,6 +25,7 @@ from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from tests.pipelines.observe.record.scenes import recording
+from tests.pipelines.plain_executor import build_executor
 from tests.pipelines.run.recording import Recording
 
 ROOT = Path(__file__).parents[3]

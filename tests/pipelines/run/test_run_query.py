@@ -20,7 +20,6 @@ import av
 import numpy as np
 import pytest
 
-from benchmarks.pipeline_parts.plain_executor import build_executor
 from operators.capture.sources.uri import SourceUri
 from operators.observer import Observer, Observers
 from operators.wire.schema import StreamStatus
@@ -36,6 +35,7 @@ from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from serving.errors import SluiceError, SourceError
+from tests.pipelines.plain_executor import build_executor
 
 STREET = "synthetic:street?seed=3&duration_s=3&fps=10&width=320&height=180"
 NODES = [
