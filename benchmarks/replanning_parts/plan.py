@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple
 
-from pipelines.planning.budgets import fill
 from pipelines.planning.options import Table
+from pipelines.planning.plan import fill
 
 Split = Literal["equal", "proportional"]
 Graph = Mapping[str, Sequence[str]]

@@ -8,11 +8,10 @@ import numpy as np
 
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, InferenceAround
-from pipelines.assembly.planners import Measures
+from pipelines.assembly.engine import QueryEngine
 from serving.budgets.energy import EnergyMeter
 from serving.budgets.node_spending import NodeSpending
 from serving.budgets.prices import CallWork
-from serving.catalogue.cards import ModelCard
 from serving.common.clock import Clock
 from serving.common.tensors import Array
 from serving.common.wire_use import WireUse, counting
@@ -63,7 +62,7 @@ class CallWorks:
         return CallWork(processor_s=processor_s, joules=joules)
 
     def _measured(self, processor_s: float) -> float | None:
-        per_s = None if self._meter is None else self._meter.joules_per_s()
+        per_s = None if self._meter is None else self._meter()
         return None if per_s is None else per_s * processor_s
 
 
@@ -130,21 +129,15 @@ class PaidInference(InferenceAround):
                 self._paid()
 
 
-class PaidMeasures:
-    """Measures with another engine; a ``Measures``."""
+class PaidMeasures(PaidInference):
+    """Measures with another engine, and pays for it; a ``Measures``."""
 
-    def __init__(self, engine: Measures, paid: PaidInference) -> None:
-        self._engine, self._paid = engine, paid
-
-    def card(self, model: str) -> ModelCard:
-        return self._engine.card(model)
+    def __init__(self, engine: QueryEngine, purse: NodePurse, paid: Callable[[], None]) -> None:
+        super().__init__(engine, purse, paid)
+        self._measures = engine
 
     def measured(self, model: str) -> VariantFigures | None:
-        return self._engine.measured(model)
+        return self._measures.measured(model)
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
-        return self._engine.keep(model, tail_s)
-
-    async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
-        """Run a model; raises BudgetSpent where the day does not pay for it."""
-        return await self._paid.infer(model, batch, urgency)
+        return self._measures.keep(model, tail_s)

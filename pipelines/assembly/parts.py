@@ -31,6 +31,7 @@ from pipelines.measure.stand_ins.planner import WithStandIns
 from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.planning.planner import Planner
 from pipelines.planning.stage_shares import Curves, unknown
+from pipelines.planning.within import WithinBudgets
 from pipelines.process.signals import unless_stopped
 from pipelines.process.tasks import meanwhile
 from pipelines.query.dag import CompiledQuery
@@ -168,7 +169,6 @@ def _budgets(
         yield environment, engine, lambda planner: planner
         return
     from pipelines.assembly.spending import spending  # what most queries do without
-    from pipelines.planning.within_budgets import WithinBudgets
 
     found = spending(wanted, environment)
     try:

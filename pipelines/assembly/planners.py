@@ -14,7 +14,7 @@ from typing import Protocol
 from pipelines.assembly.choices import Tables, choices, shortages
 from pipelines.planning.planner import Planner
 from pipelines.planning.replanning import Replanning
-from pipelines.planning.within_states import Seconds, StatesAt, WithinStates
+from pipelines.planning.within import Seconds, StatesAt, WithinStates
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import NetworkNode, RecogniseNode
 from serving.catalogue.cards import ModelCard

@@ -13,7 +13,7 @@ from pipelines.assembly.engine import QueryEngine
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.paid_inference import CallWorks, NodePurse, PaidInference, PaidMeasures
 from pipelines.environment import ledger_path
-from pipelines.planning.within_budgets import Paid
+from pipelines.planning.within import Paid
 from pipelines.query.budgets import NodeBudget
 from pipelines.query.dag import CompiledQuery, DagNode
 from pipelines.query.nodes import MOTION, NetworkNode
@@ -88,7 +88,7 @@ class Spending:
         work_of = partial(_work, works, places.backends)
         spending = NodeSpending(MEASURING, places.backends, self._budgets, work_of, has_share=False)
         purse = NodePurse(spending, works, places.autos, self._clock)
-        return PaidMeasures(engine, PaidInference(engine, purse, self._teller.called))
+        return PaidMeasures(engine, purse, self._teller.called)
 
     def close(self) -> None:
         """Give back what was not spent, and say how the budgets stand."""

@@ -9,7 +9,7 @@ from math import inf
 
 from operators.observer import Observer
 from operators.wire.schema import Result
-from pipelines.planning.within_states import ModelStanding
+from pipelines.planning.within import ModelStanding
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import TROUBLED, Observed, State, next_state, share_of_peak
 

@@ -7,11 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-
-from pipelines.planning.budgets import TimeRange
+from typing import NamedTuple
 
 COUNTED = 64
 """Times are tabulated up to so many objects, and proportional beyond."""
+
+
+class TimeRange(NamedTuple):
+    """Seconds of a node's options."""
+
+    least_s: float
+    """The fastest variant takes so long."""
+    longest_s: float
+    """The slowest variant takes so long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,10 @@ from math import ceil
 
 from operators.decision import Decision, Rung
 from operators.wire.schema import Fallback
-from pipelines.planning.budgets import TimeRange, fill
 from pipelines.planning.node_times import FanOut, ModelTimes, NodeTimes
-from pipelines.planning.options import Table
+from pipelines.planning.options import Table, TimeRange
 from pipelines.planning.pace import ArrivalPace
-from pipelines.planning.plan import Load
+from pipelines.planning.plan import Load, fill
 from pipelines.planning.planner import Planner, Start, Step
 
 TOGETHER = 64

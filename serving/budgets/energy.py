@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 from serving.engines.execution_device import gpu_uuid
 
@@ -39,11 +38,8 @@ class Package:
         return (used if used >= 0 else used + self._range) / 1e6
 
 
-class EnergyMeter(Protocol):
-    """Tells the energy of what runs networks."""
-
-    def joules_per_s(self) -> float | None:
-        """Joules for a second of it, busy, of late; None as long as it is not known."""
+EnergyMeter = Callable[[], float | None]
+"""Tells joules for a busy second of what runs networks, of late; None as long as they are not known."""
 
 
 class ProcessorEnergy:
@@ -64,11 +60,11 @@ class ProcessorEnergy:
         return self._joules_per_s
 
 
-def processor_energy(powercap: Path = POWERCAP, stat: Path = STAT) -> ProcessorEnergy | None:
+def processor_energy(powercap: Path = POWERCAP, stat: Path = STAT) -> EnergyMeter | None:
     """This machine's processors'; None where it tells nothing, as in most containers."""
     try:
         packages = [Package(folder) for folder in sorted(powercap.glob("intel-rapl:[0-9]*")) if _is_package(folder)]
-        return ProcessorEnergy(packages, lambda: busy_s(stat.read_text())) if packages else None
+        return ProcessorEnergy(packages, lambda: busy_s(stat.read_text())).joules_per_s if packages else None
     except (OSError, ValueError):
         return None
 
@@ -88,23 +84,8 @@ def busy_s(stat: str) -> float:
     return sum(int(each) for place, each in enumerate(first) if place not in _IDLE) / HERTZ
 
 
-class GpuPower:
-    """Joules for a second of a GPU: what it draws at the time."""
-
-    def __init__(self, library: Any, gpu: Any) -> None:
-        """``library``: ``pynvml``, initialised; ``gpu``: its handle."""
-        self._library, self._gpu = library, gpu
-
-    def joules_per_s(self) -> float | None:
-        """Watts of late; None where the GPU does not tell."""
-        try:
-            return float(self._library.nvmlDeviceGetPowerUsage(self._gpu)) / 1e3
-        except self._library.NVMLError:
-            return None
-
-
-def gpu_power() -> GpuPower | None:
-    """The meter of the GPU that runs networks; None where none does or it does not tell."""
+def gpu_power() -> EnergyMeter | None:
+    """The meter of the GPU that runs networks: what it draws; None where none does or it does not tell."""
     if (uuid := gpu_uuid()) is None:
         return None
     try:
@@ -113,7 +94,14 @@ def gpu_power() -> GpuPower | None:
         return None
     try:
         pynvml.nvmlInit()
-        meter = GpuPower(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid))
+        gpu = pynvml.nvmlDeviceGetHandleByUUID(uuid)
     except pynvml.NVMLError:
         return None
-    return None if meter.joules_per_s() is None else meter
+
+    def joules_per_s() -> float | None:
+        try:
+            return float(pynvml.nvmlDeviceGetPowerUsage(gpu)) / 1e3
+        except pynvml.NVMLError:
+            return None
+
+    return None if joules_per_s() is None else joules_per_s

@@ -149,14 +149,9 @@ async def test_a_call_that_fails_costs_what_it_sent_and_no_more() -> None:
 
 
 async def test_measured_energy_counts_before_watts_and_watts_before_cards() -> None:
-    class Meter:
-        @staticmethod
-        def joules_per_s() -> float:
-            return 36.0
-
     engine = Engine()
     engine.change_card("middle", joules=3.6)
-    meters: list[Any] = [Meter(), None, None]
+    meters: list[Any] = [lambda: 36.0, None, None]
     for meter, watts, joules in zip(meters, (7.2, 7.2, None), (3.6, 0.72, 3.6), strict=True):
         node, budget, _, _ = paying(engine, "100 kWh", Told(), meter, **({} if watts is None else {"watts": watts}))
         await node.infer("middle", pictures(1), NOW)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.planning.budgets import fill
 from pipelines.planning.options import COUNTED, Option, Table
-from pipelines.planning.plan import Choice, Load, first_plan
+from pipelines.planning.plan import Choice, Load, fill, first_plan
 
 SHORT = st.floats(0.001, 0.2)
 TABLES = st.lists(st.lists(SHORT, min_size=1, max_size=4), min_size=1, max_size=3)

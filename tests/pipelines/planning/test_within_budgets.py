@@ -5,7 +5,7 @@ from math import inf
 
 from operators.decision import FIRST_LISTED, Decision, Rung
 from pipelines.planning.planner import Planner, Start, Step
-from pipelines.planning.within_budgets import ANY_NUMBER, WithinBudgets
+from pipelines.planning.within import ANY_NUMBER, WithinBudgets
 
 MODELS = ("large on gpu", "small")
 

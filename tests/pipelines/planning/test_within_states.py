@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from operators.decision import Decision, Rung
 from pipelines.planning.planner import Planner, Step
-from pipelines.planning.within_states import ModelStanding, Seconds, WithinStates
+from pipelines.planning.within import ModelStanding, Seconds, WithinStates
 from serving.scheduling.health import State
 from serving.selection import Requirements
 

@@ -31,13 +31,13 @@ def test_joules_are_those_of_all_packages_over_the_busy_seconds(tmp_path: Path) 
     counter(tmp_path, "intel-rapl:2", "psys", 7)
     meter = processor_energy(tmp_path, stat(tmp_path / "stat", 1000))
     assert meter is not None
-    assert meter.joules_per_s() is None
+    assert meter() is None
     first.write_text("25000000")
     second.write_text("9000000")  # it has run over
     stat(tmp_path / "stat", 1200)
-    assert meter.joules_per_s() == pytest.approx((20 + 10) / 2)
+    assert meter() == pytest.approx((20 + 10) / 2)
     stat(tmp_path / "stat", 1210)
-    assert meter.joules_per_s() == pytest.approx(15.0), "a tenth of a second tells nothing"
+    assert meter() == pytest.approx(15.0), "a tenth of a second tells nothing"
 
 
 @pytest.mark.parametrize("content", [None, "", "never"])
@@ -75,7 +75,7 @@ def test_a_second_of_a_gpu_is_what_it_draws(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pynvml", library(77_437))
     meter = gpu_power()
     assert meter is not None
-    assert meter.joules_per_s() == 77.437
+    assert meter() == 77.437
 
 
 @pytest.mark.parametrize("found", [None, library(None), library(5, known="GPU-2")], ids=["absent", "silent", "other"])

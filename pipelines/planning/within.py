@@ -1,6 +1,9 @@
-"""The planner of nodes that name no model: it passes over models that are overloaded or interfered now. Pure.
+"""Planners that choose within a query's budgets, and within the states of models now. Pure.
 
-Another planner says which models have the time, best first. Models in trouble, and those that a placement of a fleet
+Another planner says which models have the time, best first; of these the first that is paid for as many pictures as
+there are objects answers: Lines 11–13 of Algorithm 4.1 (Shen, 2019, §4.3.3).
+
+At nodes that name no model, models in trouble, and those that a placement of a fleet
 has nowhere while it has others, come last, so that they answer only where
 no other has the time; and where a node requires a latency or a cost, all models that meet them are equally good, and
 the one that ``select`` takes comes first: the least loaded of the active ones, else the one that is ready soonest
@@ -19,6 +22,31 @@ from pipelines.planning.planner import Planner, PlannerAround, Step
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.health import TROUBLED, State
 from serving.selection import Requirements, VariantRecord, VariantTable, select
+
+Paid = Callable[[float], Mapping[str, float]]
+"""For how many pictures each model of a node is paid at a time, seconds on the monotonic clock."""
+ANY_NUMBER = 1 << 31
+"""Objects that a model of unknown speed is taken to have time for."""
+
+
+class WithinBudgets(PlannerAround):
+    """Each node chooses among those of its models that are paid for."""
+
+    def __init__(self, planner: Planner, paid: Mapping[str, Paid]) -> None:
+        """``paid``: by node, for those that draw on a budget."""
+        super().__init__(planner)
+        self._paid = paid
+
+    def plan(self, step: Step) -> Decision:
+        decision, paid = self._planner.plan(step), self._paid.get(step.node)
+        if paid is None or len(step.models) < 2:
+            return decision
+        pictures = paid(step.now_s)
+        if all(most == inf for most in pictures.values()):
+            return decision
+        ladder = decision.ladder or [Rung(model, ANY_NUMBER) for model in step.models]
+        return replace(decision, ladder=[rung._replace(paid=pictures.get(rung.model, inf)) for rung in ladder])
+
 
 NOWHERE = "placed nowhere"
 AGAIN_S = 1.0
@@ -57,7 +85,7 @@ class _Order:
 
 
 class WithinStates(PlannerAround):
-    """Asks another planner first."""
+    """Nodes that name no model pass over those that are overloaded or interfered now."""
 
     def __init__(
         self, planner: Planner, needs: Mapping[str, Requirements], seconds: Callable[[], Seconds], states: StatesAt
