@@ -14,7 +14,7 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
-from pipelines.process.suggesting import SuggestingGroup
+from pipelines.process.clicks import SuggestingGroup
 from pipelines.process.terminal import SafeFormatter, SafeStream, claim_stdout, say, show_traceback
 from serving.errors import SluiceError
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,8 +127,7 @@ def _ensure_topics(settings: BrokerSettings, topics: TopicsConfig, timeout_s: fl
     from pipelines.kafka import topic_admin
     from pipelines.kafka.sync_clients import admin, demand
 
-    client = admin(settings, timeout_s, stop)
-    try:
+    with closing(admin(settings, timeout_s, stop)) as client:
         demand(client, settings, needs(write=[topics.name("frames"), topics.name("streams")]))
         # Others' topics may be none of this user's business.
         others = topic_admin.hidden(client, topics.by_name())
@@ -135,5 +135,3 @@ def _ensure_topics(settings: BrokerSettings, topics: TopicsConfig, timeout_s: fl
         for topic in topic_admin.ensure(client, wanted, topics.replication):
             if complaint := too_small_messages(topic.name, topic.differences):
                 log.warning("%s", complaint)
-    finally:
-        client.close()

@@ -25,7 +25,7 @@ from pipelines.kafka.letter_topic import (
     remade,
 )
 from pipelines.kafka.sync_clients import frames_producer
-from pipelines.process.suggesting import SuggestingGroup
+from pipelines.process.clicks import SuggestingGroup
 from pipelines.process.terminal import say
 from serving.common.untrusted import json_line
 from serving.errors import BadInput, Unavailable

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pipelines.health.heartbeat import MAX_AGE_S, ailment
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from serving.errors import Unavailable
 
 

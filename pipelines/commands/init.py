@@ -14,7 +14,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.wire.result import MOVING
 from pipelines.commands import options
 from pipelines.environment import catalogue
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.proposal import SecretFiles, finder, query_name, query_text, words_of

@@ -14,7 +14,7 @@ import click
 
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.settings import BrokerSettings, broker_settings, serve_secret
 from serving.common.clock import SYSTEM
 from serving.errors import BadInput

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from pipelines.commands import options
 from pipelines.kafka import topic_admin
 from pipelines.kafka.sync_clients import admin
 from pipelines.kafka.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
-from pipelines.process.suggesting import SuggestingGroup
+from pipelines.process.clicks import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.query.draft import load_query
 
@@ -33,11 +34,8 @@ def command() -> None:
 def create(query: Path | None, at: options.Installation, update: bool) -> None:
     """Create the topics that are missing; say what exists and differs."""
     config = _config(query, at)
-    client = admin(at.broker, at.timeout_s)
-    try:
+    with closing(admin(at.broker, at.timeout_s)) as client:
         done = topic_admin.ensure(client, config.by_name(), config.replication, update)
-    finally:
-        client.close()
     for topic in done:
         say(f"{topic.name}: {'created' if topic.created else 'updated' if topic.updated else 'exists'}")
         for difference in topic.updated:
@@ -53,11 +51,8 @@ def create(query: Path | None, at: options.Installation, update: bool) -> None:
 def describe(query: Path | None, at: options.Installation, as_json: bool) -> None:
     """Show the topics as the broker has them, and where they differ from the configuration."""
     wanted = _config(query, at).by_name()
-    client = admin(at.broker, at.timeout_s)
-    try:
+    with closing(admin(at.broker, at.timeout_s)) as client:
         found = topic_admin.find(client, wanted)
-    finally:
-        client.close()
     if as_json:
         data = {name: _as_data(settings, found.get(name)) for name, settings in wanted.items()}
         say(json.dumps(data, indent=2))

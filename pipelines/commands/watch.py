@@ -18,7 +18,7 @@ from operators.wire.schema import Result, from_json
 from pipelines.commands import options
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.kafka.results import MessageReader
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
 from pipelines.report.watch_view import TITLES, ColouredLine, WatchView

@@ -13,7 +13,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.observe.web.listen import Listen
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import BrokerSettings, hwaccel, stalled_end_s, stream_bounds
 from pipelines.worker.query_files import QueryFiles

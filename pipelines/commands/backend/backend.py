@@ -14,7 +14,7 @@ from pipelines.commands.backend.doors import DEFAULT_GRPC, DEFAULT_HTTP, TlsPath
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import read_secret
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.settings import broker_settings, serve_secret, stalled_end_s
 from serving.errors import BadInput
 from serving.remote.protocol.parameters import WireLimits

@@ -10,7 +10,7 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue, measured
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.terminal import say
 from serving.errors import BadInput, ModelError
 

@@ -17,8 +17,8 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.commands.models import crops, profile, split, train
 from pipelines.environment import artefacts_dir, catalogue
+from pipelines.process.clicks import SuggestingGroup
 from pipelines.process.safe_console import SafeConsole
-from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.settings import model_dirs
 from serving.catalogue.lookup import Catalogue, Entry, user_models, verify

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.terminal import say
 from serving.errors import BadInput
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import artefacts_dir, catalogue
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
 from pipelines.settings import device

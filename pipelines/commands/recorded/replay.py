@@ -11,7 +11,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.observe.record.layout import Manifest
 from pipelines.observe.record.reading import read_manifest
-from pipelines.process.numbers import Number
+from pipelines.process.clicks import Number
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.dag import CompiledQuery

@@ -1,10 +1,22 @@
-"""Groups of commands that know what was meant by a misspelt one."""
+"""Parts of click that commands share: numbers in a range, and groups that know what was meant by a misspelt word."""
 
 from __future__ import annotations
 
+import math
 from difflib import get_close_matches
+from typing import Any
 
 import click
+
+
+class Number(click.FloatRange):
+    """One in a range: what is no number (``nan``) would pass every comparison with its ends."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return found
 
 
 class SuggestingGroup(click.Group):
