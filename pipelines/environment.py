@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.settings import cache_dir, device, model_dirs, model_memory, time_limits
+from pipelines.settings import cache_dir, device, model_dirs, model_memory, model_timeout_s
 from serving.catalogue.lookup import Catalogue, search_path
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.remote.endpoint.terms import is_endpoint
@@ -58,5 +58,5 @@ def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
     from serving.scheduling.limits import NetworkBounds
 
     use(*device())
-    bounds = NetworkBounds(model_memory(), time=time_limits())
+    bounds = NetworkBounds(model_memory(), batch_s=model_timeout_s())
     return Backend(known, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)

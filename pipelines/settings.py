@@ -38,7 +38,7 @@ from pipelines.process.heap import machine_memory_bytes
 from serving.common.precision import DEVICES, Device
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
-from serving.scheduling.limits import TimeLimits
+from serving.scheduling.limits import BATCH_S
 
 DEFAULT_PORT = 9092
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -135,15 +135,15 @@ def decoded_memory(environ: Mapping[str, str] = os.environ) -> int:
     return _bytes(environ, "SLUICE_DECODED_MEMORY") or machine_memory_bytes() // DECODED_SHARE
 
 
-def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
-    """Time limits of networks, from ``SLUICE_MODEL_TIMEOUT``; raises ``BadInput``."""
+def model_timeout_s(environ: Mapping[str, str] = os.environ) -> float:
+    """The longest that a network may take for a batch, from ``SLUICE_MODEL_TIMEOUT``; raises ``BadInput``."""
     given = environ.get("SLUICE_MODEL_TIMEOUT")
     if not given:
-        return TimeLimits()
+        return BATCH_S
     match = re.fullmatch(r"(?P<seconds>\d{1,6}(\.\d+)?) ?s?", given.strip())
     if match is None or float(match["seconds"]) == 0:
         raise BadInput(f"SLUICE_MODEL_TIMEOUT is {given!r}: give a number of seconds above 0, such as 60")
-    return TimeLimits(float(match["seconds"]))
+    return float(match["seconds"])
 
 
 def device(environ: Mapping[str, str] = os.environ) -> tuple[Device, int]:

@@ -93,7 +93,7 @@ from serving.remote.server import grpc_server
 from serving.remote.server.admission import ServerLimits
 from serving.remote.server.json_messages import MOST_VALUES
 from serving.remote.server.served_networks import LARGEST_RECTANGLE
-from serving.scheduling.limits import TimeLimits
+from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization.kit import features, head, recogniser
 
@@ -102,7 +102,7 @@ QUEUED = inspect.signature(Lane).parameters["depth"].default
 CAMERA = {field: CaptureSpec.__dataclass_fields__[field].default for field in ("stall_timeout_s", "freeze_timeout_s")}
 (BUFFER_MB,) = [option.default for option in capture.command.params if option.name == "buffer_mb"]
 FRAMES = FramesTopic()
-LIMITS = TimeLimits()
+LIMITS = NetworkBounds()
 BACKEND = ServerLimits()
 (DRAIN_S,) = [option.default for option in backend.command.params if option.name == "drain_s"]
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import onnx
     from onnxruntime import RunOptions
 
-    from serving.engines.onnxruntime import OnnxRuntimeEngine
     from serving.engines.session import BoundRun
 
 

@@ -42,7 +42,7 @@ class Loader:
     def __init__(
         self, bounds: NetworkBounds, opener: Opener, clock: Clock = SYSTEM, observer: EngineObserver = UNOBSERVED
     ) -> None:
-        self.device, self._clock = Device(bounds.time, self._overran, self._hangs, clock, observer), clock
+        self.device, self._clock = Device(bounds.batch_s, self._overran, self._hangs, clock, observer), clock
         self.hung = asyncio.Event()
         """A network did not return and cannot be ended: nothing is run any more."""
         self._observer = observer
@@ -143,7 +143,7 @@ class Loader:
         """A batch took too long: its models are not run again, and who waits for them or beside them is told."""
         models = list(dict.fromkeys(request.model for request in requests))
         items = sum(request.items for request in requests)
-        error = self._take_out(models, f"a batch of {items}", self._bounds.time.batch_s)
+        error = self._take_out(models, f"a batch of {items}", self._bounds.batch_s)
         log.error("%s", error)
         waiting = [*requests]
         for session in {session for model in models if (session := self.session(model)) is not None}:
@@ -193,7 +193,7 @@ class Loader:
 
     async def _opened(self, members: Members) -> Group:
         opening = in_own_thread(self._took.of(partial(self._opener, members, self._bounds.threads)), "loading")
-        limit_s = self._bounds.time.load_s
+        limit_s = self._bounds.load_s
         watch = Stopwatch(limit_s)
         try:
             while not opening.done() and watch.taken_s(opening, self._clock.monotonic_s()) < limit_s:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
@@ -143,12 +144,9 @@ def _apart(one: Array, other: Array) -> float:
 def _outputs(model: onnx.ModelProto, items: Array) -> list[Array]:
     from serving.engines.onnxruntime import OnnxRuntimeEngine
 
-    engine = OnnxRuntimeEngine("changed", threads=1)
-    try:
+    with closing(OnnxRuntimeEngine("changed", threads=1)) as engine:
         engine.load([model.SerializeToString()])
         return engine.run(0, items)
-    finally:
-        engine.close()
 
 
 def _picture(size: Size) -> Image:

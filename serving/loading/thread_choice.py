@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def _quickest_s(segments: Sequence[bytes], engine: Engine, clock: Callable[[], f
     An input may leave its size open, or the network take so long to load that it must not be loaded often.
     """
     started_s = clock()
-    try:
+    with closing(engine):
         engine.load(segments)
         if clock() - started_s > LOADING_S:
             return None
@@ -122,5 +123,3 @@ def _quickest_s(segments: Sequence[bytes], engine: Engine, clock: Callable[[], f
                 engine.run(index, item)
             times.append(clock())
         return min(after - before for before, after in pairwise(times))
-    finally:
-        engine.close()

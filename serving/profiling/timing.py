@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import closing
 from typing import TypeVar
 
 import numpy as np
@@ -82,11 +83,9 @@ def segment_times(
     """
     engine = OnnxRuntimeEngine(name, threads=threads, precision=precision)
     engine.load([segment.SerializeToString() for segment in segments])
-    try:
+    with closing(engine):
         item = _item(name, engine)
         rounds = take_turns({name: lambda: timed(engine, item, clock)}, budget_s, random.Random(0), clock)[name]
-    finally:
-        engine.close()
     return [median(seconds) for seconds in zip(*rounds, strict=True)]
 
 

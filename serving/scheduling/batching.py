@@ -124,7 +124,7 @@ def decide(
     late = [request for request in hopeless if not request.droppable]
     drop = [request for request in hopeless if request.droppable]
     if not line.requests:
-        return BatchDecision(_fill(late, max_batch), drop)
+        return BatchDecision(fill(late, max_batch), drop)
     first, end = choose(line)
     if late and _can_wait(line, first, end, late[0]):
         return BatchDecision(late[:1], drop)
@@ -133,7 +133,7 @@ def decide(
     return BatchDecision([*line.requests[first:end], *riders], [*drop, *sacrificed])
 
 
-def _fill(requests: Sequence[R], limit: int) -> list[R]:
+def fill(requests: Sequence[R], limit: int) -> list[R]:
     """The first ones, up to the limit; the very first whatever it takes."""
     chosen, places = list(requests[:1]), sum(request.items for request in requests[:1])
     for request in requests[1:]:

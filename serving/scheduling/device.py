@@ -18,7 +18,7 @@ from serving.engines.execution_device import cost_s
 from serving.engines.groups import GroupRequest
 from serving.engines.network import interrupt
 from serving.errors import SluiceError, TooLate
-from serving.scheduling.limits import Stopwatch, TimeLimits
+from serving.scheduling.limits import Stopwatch
 from serving.scheduling.requests import Answer, Request, give_answers
 from serving.scheduling.schedule import Schedule, Session, Work
 
@@ -63,18 +63,18 @@ class Device:
 
     def __init__(
         self,
-        limits: TimeLimits,
+        batch_s: float,
         overran: Callable[[Sequence[Request]], None],
         hangs: Callable[[], None],
         clock: Clock = SYSTEM,
         observer: EngineObserver = UNOBSERVED,
     ) -> None:
-        """``overran`` is told on the loop of the requests whose batch took too long, while they wait.
+        """``overran`` is told on the loop of the requests whose batch took longer than ``batch_s``, while they wait.
 
         ``hangs`` is called where it does not end when it is asked to: nothing that waits is answered any more.
         """
         self.stats = DeviceStats()
-        self._limits, self._overran, self._hangs, self._clock = limits, overran, hangs, clock
+        self._batch_s, self._overran, self._hangs, self._clock = batch_s, overran, hangs, clock
         self._observer = observer
         self._schedule = Schedule()
         lock = threading.RLock()
@@ -172,7 +172,7 @@ class Device:
 
     async def _watched(self) -> None:
         """Look after the batch under way, for as long as the device serves."""
-        limit_s, overran = self._limits.batch_s, None
+        limit_s, overran = self._batch_s, None
         watch = Stopwatch(limit_s)
         while True:
             await asyncio.sleep(watch.look_every_s)

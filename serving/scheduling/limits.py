@@ -8,18 +8,10 @@ from serving.common.threads import usable_cores
 
 LOAD_FACTOR = 3.0
 """Opening a network may take so many times as long as a batch: a runtime optimises it, and its first run is slow."""
+BATCH_S = 60.0
+"""A batch may take so long, where nothing else is said."""
 LOOKS = 20
 """So many looks are taken within the time allowed, but at least one each second."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeLimits:
-    batch_s: float = 60.0
-
-    @property
-    def load_s(self) -> float:
-        """For opening one and running it for the first time."""
-        return self.batch_s * LOAD_FACTOR
 
 
 class Stopwatch:
@@ -52,4 +44,10 @@ class NetworkBounds:
     """Cores that one network may use."""
     max_batch: int | None = None
     """The most items of one batch; None: as many as pay on the device."""
-    time: TimeLimits = field(default_factory=TimeLimits)
+    batch_s: float = BATCH_S
+    """A batch may take so long."""
+
+    @property
+    def load_s(self) -> float:
+        """For opening a network and running it for the first time."""
+        return self.batch_s * LOAD_FACTOR

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serving.engines.groups import Group
-from serving.scheduling.batching import TOLERANCE_S, BatchDecision
+from serving.scheduling.batching import TOLERANCE_S, BatchDecision, fill
 from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
 from serving.scheduling.estimates import Arrivals, LatencyEstimate, ProcessorMeter
 from serving.scheduling.look_ahead import LookAheadPolicy
@@ -67,16 +67,6 @@ class Session:
         due, places = most_urgent(self.waiting, now, latency)
         return SessionLoad(self.name, latency, self.max_batch, len(self.waiting), due, places, len(self.background))
 
-    def fill_gap(self, places: int) -> list[Request]:
-        """Background requests for so many places that the idle device has, one at least."""
-        chosen, taken = self.background[:1], sum(request.items for request in self.background[:1])
-        for request in self.background[1:]:
-            taken += request.items
-            if taken > places:
-                break
-            chosen.append(request)
-        return chosen
-
     def forget(self, requests: Iterable[Request]) -> None:
         gone = set(map(id, requests))
         self.waiting = [request for request in self.waiting if id(request) not in gone]
@@ -126,7 +116,7 @@ class Schedule:
             return None
         session, self._last = self._sessions[turn.name], turn.name
         if turn.background:
-            work = Work(session, session.fill_gap(turn.places), [])
+            work = Work(session, fill(session.background, turn.places), [])
         else:
             decision = session.decide(now, turn.places)
             work = Work(session, list(decision.run), list(decision.drop))

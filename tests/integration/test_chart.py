@@ -26,10 +26,10 @@ from pipelines.settings import (
     hwaccel,
     metrics_streams,
     model_memory,
+    model_timeout_s,
     parse_servers,
     stalled_end_s,
     stream_bounds,
-    time_limits,
 )
 from serving.catalogue.public import public_models
 from serving.errors import BadInput
@@ -271,7 +271,7 @@ def test_a_broker_that_commands_refuse_is_refused(url: str) -> None:
 VALUES: dict[str, tuple[Callable[[dict[str, str]], object], str]] = {
     "SLUICE_MODEL_MEMORY": (model_memory, "2GiB 512 MiB|1.5GiB|0GiB|2GB|-1GiB|much"),
     "SLUICE_DECODED_MEMORY": (decoded_memory, "2GiB|0MiB|2"),
-    "SLUICE_MODEL_TIMEOUT": (time_limits, "60|0.5|60 s|0|0.0s|never|-1|1234567"),
+    "SLUICE_MODEL_TIMEOUT": (model_timeout_s, "60|0.5|60 s|0|0.0s|never|-1|1234567"),
     "SLUICE_DEVICE": (device, "auto|cpu|cuda|cuda:1|gpu|cuda:|CUDA"),
     "SLUICE_HWACCEL": (hwaccel, "none|auto|cuda|gpu"),
     "SLUICE_MAX_STREAMS": (stream_bounds, "1|1000|0|-1|1.5|many"),

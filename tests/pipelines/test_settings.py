@@ -16,10 +16,10 @@ from pipelines.settings import (
     hwaccel,
     model_dirs,
     model_memory,
+    model_timeout_s,
     parse_servers,
     stalled_end_s,
     stream_bounds,
-    time_limits,
 )
 from serving.common.redaction import redact
 from serving.errors import BadInput
@@ -144,13 +144,13 @@ def test_what_is_no_size_is_refused(given: str) -> None:
 @pytest.mark.parametrize(("given", "seconds"), [(None, 60), ("", 60), ("5", 5), ("0.5", 0.5), (" 120 s ", 120)])
 def test_networks_may_take_a_time(given: str | None, seconds: float) -> None:
     environ = {} if given is None else {"SLUICE_MODEL_TIMEOUT": given}
-    assert time_limits(environ).batch_s == seconds
+    assert model_timeout_s(environ) == seconds
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "1e9", "long", "5 min"])
 def test_what_is_no_time_is_refused(given: str) -> None:
     with pytest.raises(BadInput, match=r"SLUICE_MODEL_TIMEOUT is .*: give a number of seconds above 0"):
-        time_limits({"SLUICE_MODEL_TIMEOUT": given})
+        model_timeout_s({"SLUICE_MODEL_TIMEOUT": given})
 
 
 def test_the_cache_can_be_moved(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from serving.common.tensors import Array
 from serving.engines.groups import Group, NetworkGroup
 from serving.errors import OutOfService, SluiceError
 from serving.loading.opening import open_group
-from serving.scheduling.limits import NetworkBounds, TimeLimits
+from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import ResolvedModel
 from tests.endless import TRIPS, looping_model, slow_to_open_model
@@ -27,13 +27,13 @@ SOON = Urgency(1.0)
 
 
 DARK, BRIGHT = np.zeros((2, 3, 4, 4), np.float32), np.ones((2, 3, 4, 4), np.float32)
-LIMITS = TimeLimits(0.5)
+LIMITS = NetworkBounds(threads=1, batch_s=0.5)
 OUT = r"model 'endless' did not return from a batch of 2 within 0.5 s and is out of service .* SLUICE_MODEL_TIMEOUT"
 
 
 @asynccontextmanager
 async def serving(catalogue: Catalogue, **given: object) -> AsyncIterator[Backend]:
-    backend = Backend(catalogue, bounds=NetworkBounds(threads=1, time=LIMITS), **given)  # type: ignore[arg-type]
+    backend = Backend(catalogue, bounds=LIMITS, **given)  # type: ignore[arg-type]
     await backend.start()
     try:
         yield backend

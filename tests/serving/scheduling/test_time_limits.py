@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from serving.scheduling.limits import Stopwatch, TimeLimits
+from serving.scheduling.limits import NetworkBounds, Stopwatch
 
 
 def taken(watch: Stopwatch, thing: object, times: list[float]) -> list[float]:
@@ -28,4 +28,4 @@ def test_it_looks_often_enough_for_a_short_limit_and_not_too_often_for_a_long_on
 
 
 def test_loading_may_take_longer_than_a_batch() -> None:
-    assert TimeLimits(20).load_s == 60
+    assert NetworkBounds(batch_s=20).load_s == 60
