@@ -32,7 +32,7 @@ def shade(canvas: Image, masks: Sequence[Mask]) -> None:
     dim = _dim(canvas, masks)
     canvas[dim] = (canvas[dim] * DIMMED).astype(np.uint8)
     for mask in masks:
-        cv2.polylines(canvas, [_corners(canvas, mask)], True, OUTLINE, 1, cv2.LINE_AA, FINE)
+        cv2.polylines(canvas, [_corners(canvas, mask.polygon)], True, OUTLINE, 1, cv2.LINE_AA, FINE)
 
 
 def _dim(canvas: Image, masks: Sequence[Mask]) -> NDArray[np.bool_]:
@@ -46,13 +46,13 @@ def _dim(canvas: Image, masks: Sequence[Mask]) -> NDArray[np.bool_]:
 def _filled(canvas: Image, masks: Sequence[Mask]) -> NDArray[np.bool_]:
     plane = np.zeros(canvas.shape[:2], np.uint8)
     for mask in masks:
-        cv2.fillPoly(plane, [_corners(canvas, mask)], 1, cv2.LINE_8, FINE)
+        cv2.fillPoly(plane, [_corners(canvas, mask.polygon)], 1, cv2.LINE_8, FINE)
     return plane.astype(bool)
 
 
-def _corners(canvas: Image, mask: Mask) -> NDArray[np.int32]:
+def _corners(canvas: Image, points: Sequence[Point]) -> NDArray[np.int32]:
     height, width = canvas.shape[:2]
-    return np.round(np.array(mask.polygon) * (width, height) * (1 << FINE)).astype(np.int32)
+    return np.round(np.array(points) * (width, height) * (1 << FINE)).astype(np.int32)
 
 
 ZONE: Colour = (230, 180, 60)
@@ -60,7 +60,6 @@ LINE: Colour = (70, 210, 250)
 DARK: Colour = (30, 30, 30)
 ARROW = 90
 """Pixels of an arrow at scale 1."""
-"""Binary digits of a pixel that corners are drawn with."""
 
 
 def outline(canvas: Image, layout: Layout) -> None:
@@ -102,10 +101,8 @@ def arrow(line: Line, canvas: Image, style: Style) -> tuple[tuple[int, int], tup
 
 
 def _draw(canvas: Image, shape: Shape, style: Style, colour: Colour) -> None:
-    scale = (canvas.shape[1] * (1 << FINE), canvas.shape[0] * (1 << FINE))
-    corners: NDArray[np.int32] = np.round(np.array(shape.points) * scale).astype(np.int32)
     for ink, width in ((DARK, style.stroke + 2), (colour, style.stroke)):
-        cv2.polylines(canvas, [corners], isinstance(shape, Zone), ink, width, cv2.LINE_AA, FINE)
+        cv2.polylines(canvas, [_corners(canvas, shape.points)], isinstance(shape, Zone), ink, width, cv2.LINE_AA, FINE)
 
 
 def _pixels(canvas: Image, point: Point) -> tuple[int, int]:

@@ -8,12 +8,13 @@ import threading
 from collections import deque
 from contextlib import suppress
 
+from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from operators.frames.codec import encode_frame
 from operators.frames.frame import Frame
 from operators.publish.frame_buffer import FrameBuffer, FrameMessage
-from operators.publish.sending import CaptureTopics, Patience, Producer, SendLog
+from operators.publish.sending import CaptureTopics, Patience, SendLog
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
 from serving.common.clock import SYSTEM, Clock
 from serving.common.retrying import BROKER_BACKOFF, Backoff
@@ -33,12 +34,13 @@ class KafkaFrames:
 
     def __init__(
         self,
-        producer: Producer,
+        producer: KafkaProducer,
         topics: CaptureTopics,
         max_bytes: int = 64_000_000,
         backoff: Backoff = BROKER_BACKOFF,
         clock: Clock = SYSTEM,
     ) -> None:
+        """``producer``: keeps order within a partition, and is not idempotent: a refused message would end it."""
         self._producer, self._topics = producer, topics
         self._backoff, self._rng = backoff, random.Random()
         self._clock = clock

@@ -1,31 +1,14 @@
-"""The client that sends, how long its broker is waited for, and how often its failures are logged."""
+"""The topics of capture, how long their broker is waited for, and how often its failures are logged."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from kafka.errors import InvalidTimestampError
 
 log = logging.getLogger(__name__)
-
-
-class Producer(Protocol):
-    """The part of ``kafka.KafkaProducer`` used here.
-
-    It must not be idempotent (a refused message would end it) and keep order within a partition: ``acks="all"`` and
-    ``max_in_flight_requests_per_connection=1``.
-    """
-
-    def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Any:
-        """Send a message; the future calls back from a thread of the producer."""
-
-    def flush(self, timeout: float) -> None:
-        """Wait until all messages are sent."""
-
-    def close(self, timeout: float) -> None:
-        """Close the producer."""
 
 
 class CaptureTopics(NamedTuple):
