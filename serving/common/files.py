@@ -7,26 +7,25 @@ import errno
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
+from uuid import uuid4
 
 from serving.errors import BadInput
 
 
 def write(path: Path, content: bytes) -> None:
     """Write a file in one step, with its folders; raises BadInput where the place cannot be written to."""
+    fresh = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+            fresh.write_bytes(content)  # others may read it where they may read what this process writes
             os.replace(fresh, path)
         except BaseException:
-            Path(fresh).unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -17,6 +17,12 @@ def test_a_file_is_written_with_its_folders_and_replaced(tmp_path: Path) -> None
     assert os.listdir(path.parent) == ["b"]
 
 
+def test_others_may_read_what_is_written_in_one_step_as_other_files(tmp_path: Path) -> None:
+    atomic.write(tmp_path / "one", b"")
+    (tmp_path / "other").touch()
+    assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
