@@ -47,7 +47,7 @@ class InSoftware(msgspec.Struct, tag=True, frozen=True):
 class Opened(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """The source answered."""
 
-    duration_s: float | None
+    finite: bool
     in_bursts: bool = False
 
 

@@ -166,9 +166,9 @@ class _Connection:
                     self._run.hardware.give_up(why)
                 case wire.Started():
                     timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
-                case wire.Opened(duration_s=duration_s, in_bursts=in_bursts):
+                case wire.Opened(finite=finite, in_bursts=in_bursts):
                     timeout_s, phase = self._stalls.timeout_s, "running"
-                    self._finite = self._spec.uri.kind == "http" and duration_s is not None
+                    self._finite = finite and self._spec.uri.kind == "http"
                     self._run.waits, self._run.paced = self._finite, in_bursts
                 case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)

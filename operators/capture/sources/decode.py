@@ -27,6 +27,8 @@ _THREADS: Final = 2
 """Decoding threads per stream: more would only take cores from other streams."""
 _SPARE: Final = 32
 """More packets than any decoder holds back."""
+_OPEN_ENDED: Final = ("hls", "mpjpeg")
+"""Formats in which the bytes that a server promises are those of a playlist, or more than a camera ever sends."""
 _BROKEN_S: Final = 9.0
 """A live stream none of whose packets could be decoded for so long is given up, before it counts as stalled."""
 _DEVICE_FAILURES: Final = 12
@@ -102,8 +104,9 @@ class VideoReader:
 
     @property
     def finite(self) -> bool:
-        """Whether it is a recording, which has a beginning to go back to."""
-        return not self._uri.live or self.duration_s is not None
+        """Whether it is a recording, which has a beginning to go back to: its seconds or its bytes are known."""
+        sized = self._container.format.name not in _OPEN_ENDED and self._container.size > 0
+        return not self._uri.live or self.duration_s is not None or sized
 
     @property
     def in_bursts(self) -> bool:

@@ -150,6 +150,10 @@ class ResumedVideo:
         return self._reader.duration_s
 
     @property
+    def finite(self) -> bool:
+        return self._reader.finite
+
+    @property
     def in_bursts(self) -> bool:
         return self._reader.in_bursts
 

@@ -168,11 +168,12 @@ def test_what_web_servers_answer(http_server: Callable[[Respond], str], code: in
     assert "tok12345" not in repr(recorder.statuses)
 
 
+@pytest.mark.parametrize("name", ["a.mkv", "a.ts", "a.h264"])
 def test_a_recording_on_the_web_waits_for_the_consumer_and_ends(
-    tmp_path: Path, http_server: Callable[[Respond], str]
+    tmp_path: Path, http_server: Callable[[Respond], str], name: str
 ) -> None:
-    address = http_server(recording(make_clip(tmp_path / "a.mkv", frames=24)))
-    recorder = record(spec(f"http://{address}/a.mkv"), emit=lambda frame: time.sleep(0.02))
+    address = http_server(recording(make_clip(tmp_path / name, frames=24)))
+    recorder = record(spec(f"http://{address}/{name}"), emit=lambda frame: time.sleep(0.02))
     assert [frame.seq for frame in recorder.frames] == list(range(24))
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
 
@@ -183,7 +184,7 @@ def test_what_the_consumer_takes_its_time_for_is_no_pause_of_the_source(monkeypa
         encoding="bgr24", width=96, height=64, media_time_s=0.0, captured_s=0.0, decode_ms=0.0
     )
     messages: list[Any] = [
-        (protocol.Opened(duration_s=9.0), None),
+        (protocol.Opened(finite=True), None),
         *[(picture, pixels)] * 3,
         (protocol.Ended(None), None),
     ]
