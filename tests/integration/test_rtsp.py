@@ -57,6 +57,13 @@ def test_a_camera_with_a_password(rtsp_server: MakeServer, clip: Path) -> None:
     assert recorder.statuses[0].uri.startswith("rtsp://***@127.0.0.1:")
 
 
+def test_a_camera_whose_user_has_no_password(rtsp_server: MakeServer, clip: Path) -> None:
+    uri = rtsp_server(clip, user="cam", password="").uri
+    with Recorder(spec(uri.replace("cam:@", "cam@"))) as recorder:
+        recorder.until(lambda: len(recorder.frames) >= 3)
+    assert ("running", None) in recorder.states
+
+
 def test_a_wrong_password_is_told_and_never_shown(
     rtsp_server: MakeServer, clip: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

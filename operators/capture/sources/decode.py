@@ -81,7 +81,7 @@ class VideoReader:
         except BaseException:
             self._container.close()
             raise
-        self._decoded = self._left_out = self._undecodable = self._damaged = 0
+        self._decoded = self._left_out = self._undecodable = self._in_vain = self._damaged = 0
         self._broken_since_s = 0.0
         self._spare: deque[int] = deque(maxlen=_SPARE)
         self._last_s = 0.0
@@ -150,6 +150,8 @@ class VideoReader:
             notes.append(f"it ended at {self._read_s:.1f} s of the {self.duration_s:.1f} s its header promises")
         if self._undecodable:
             notes.append(f"packets that could not be decoded: {self._undecodable}")
+        if self._in_vain > _SPARE and not self._uri.live:
+            notes.append(f"none could be after {self._last_s:.1f} s: if its codec changes there, cut it there")
         if self._damaged:
             notes.append(f"damaged frames: {self._damaged}")
         return "; ".join(notes) or None
@@ -249,6 +251,7 @@ class VideoReader:
             if not self._undecodable:
                 self._broken_since_s = started
             self._undecodable += 1  # its neighbours may well be sound
+            self._in_vain += 1
             if self._uri.live and started - self._broken_since_s >= _BROKEN_S:
                 raise SourceError(f"{self._uri}: its pictures cannot be decoded", "decode_error") from None
             return []
@@ -256,6 +259,7 @@ class VideoReader:
             self._decode_s += time.perf_counter() - started
         if frames:
             self._acceleration.came()
+            self._in_vain = 0
         self._decoded += len(frames)
         self._damaged += sum(frame.is_corrupt for frame in frames)
         if frames and self._uri.live:

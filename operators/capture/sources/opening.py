@@ -44,7 +44,7 @@ def _arguments(uri: SourceUri, jpegs: bool) -> dict[str, Any]:
     if uri.kind == "rtsp" or jpegs:
         # no probing of the frame rate: frames that come while it lasts would all arrive late
         options |= {"fpsprobesize": "0"}
-    return {"file": uri.reveal(), "options": options, "format": kind}
+    return {"file": uri.reveal_to_ffmpeg(), "options": options, "format": kind}
 
 
 def _check_file(uri: SourceUri) -> None:

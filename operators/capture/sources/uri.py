@@ -62,6 +62,11 @@ class SourceUri:
             self._revealed = SourceUri(self._filled(self._fill))
         return self._revealed.reveal()
 
+    def reveal_to_ffmpeg(self) -> str:
+        """The same with a colon behind a user without password: FFmpeg shows a server no other user."""
+        text, user = self.reveal(), (self._revealed or self)._userinfo()
+        return text if not user or ":" in user else text.replace(f"{user}@", f"{user}:@", 1)
+
     def with_secrets_replaced(self, by: Callable[[str], str]) -> str:
         """The URI with ``by(secret)`` in place of its password and of secrets among its parameters.
 

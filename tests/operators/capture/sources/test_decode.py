@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -248,6 +249,13 @@ def test_a_clock_that_jumps_promises_no_length(tmp_path: Path) -> None:
     parts = [write(tmp_path / f"{start_s}.ts", steadily(20), start_s=start_s) for start_s in (900.0, 5.0, 900.0)]
     pictures, summary = read(joined(tmp_path / "joined.ts", parts))
     assert (len(pictures), summary) == (60, None)
+
+
+@pytest.mark.parametrize("codec", ["mpeg2video", "mpeg4"])
+def test_a_broadcast_that_goes_on_in_another_codec_says_where(tmp_path: Path, codec: str) -> None:
+    parts = [make_clip(tmp_path / f"{name}.ts", frames=60, codec=name) for name in ("libx264", codec)]
+    _, summary = read(joined(tmp_path / "joined.ts", parts))
+    assert re.search(r"none could be after 4\.[5-9] s", summary or "")
 
 
 def test_damage_inside_costs_only_the_frames_it_hits(tmp_path: Path) -> None:

@@ -177,6 +177,19 @@ def test_other_placeholders_are_refused_in_a_line(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "revealed"),
+    [
+        ("rtsp://cam@h/cam", "rtsp://cam:@h/cam"),
+        ("rtsp://cam:@h/1", "rtsp://cam:@h/1"),
+        ("rtsp://cam:p@h/1", "rtsp://cam:p@h/1"),
+        ("http://h/a@b", "http://h/a@b"),
+    ],
+)
+def test_ffmpeg_gets_a_colon_behind_each_user(text: str, revealed: str) -> None:
+    assert SourceUri(text).reveal_to_ffmpeg() == revealed
+
+
 def test_what_makes_no_address_is_refused_when_it_is_revealed() -> None:
     with pytest.raises(SourceError, match="no valid host"):
         SourceUri("rtsp://bob:${CAM_PASSWORD}@${CAM_USER}/1", VALUES.__getitem__).reveal()
