@@ -47,8 +47,8 @@ def fit(model: str, identity: str, spec: ExitsSpec, rows: ExitRows) -> ExitArtef
         commonest(rows.weights @ rows.shares),
     )
     taught = rows.of(np.isin(rows.words, known.words))
-    exits, parts = _exits(spec, taught, known), range(0 if taught.folds is None else FOLDS)
-    others = [taught.outside(fold) for fold in parts]
+    exits = _exits(spec, taught, known)
+    others = [] if taught.folds is None else [taught.of(taught.folds != fold) for fold in range(FOLDS)]
     if any(len(np.unique(each.words)) < 2 for each in others):
         raise TooEarly(f"{len(rows)} samples show too few objects to be parted: more are waited for")
     folds = tuple(_exits(spec, each, known) for each in others)

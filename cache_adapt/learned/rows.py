@@ -69,11 +69,6 @@ class ExitRows:
         shown = None if self.shown is None else self.shown.at(rows)
         return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows], folds, shown)
 
-    def outside(self, fold: int) -> ExitRows:
-        """Those that are not in a fold."""
-        assert self.folds is not None
-        return self.of(np.flatnonzero(self.folds != fold))
-
     def at(self, cuts: Sequence[int]) -> ExitRows:
         """The same with the taps of some cuts, by their places, as exits read them."""
         return replace(self, taps=[self.taps[place].astype(np.float32, copy=False) for place in cuts])

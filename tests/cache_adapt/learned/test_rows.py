@@ -43,7 +43,7 @@ def test_some_of_the_rows_are_the_same_rows():
 
 def test_folds_go_with_their_rows():
     rows = in_folds(samples(7))
-    last, rest = rows.newest(3), rows.outside(1)
+    last, rest = rows.newest(3), rows.of(rows.folds != 1)
     assert last.folds is not None
     assert rest.folds is not None
     assert (last.folds.tolist(), rest.folds.tolist()) == ([1, 2, 0], [0, 2, 0, 2, 0])
