@@ -108,6 +108,10 @@ class Station:
     def beside(self, collector: Collector) -> None:
         self._scrape.beside(collector)
 
+    def keep_streams(self) -> None:
+        """A run's streams have ended when they are dropped: what was counted of them is shown as long as it serves."""
+        self._scrape.recorder.keeps_streams = True
+
     def never_late(self, unhurried: Collection[str]) -> None:
         """The frames of these streams wait for the analysis, so that their age says nothing."""
         self._scrape.recorder.unhurried = unhurried

@@ -131,4 +131,5 @@ def _station(outputs: Outputs, query: Query, waiting: frozenset[str]) -> Station
     page.board.layout, page.pictures.keeps_last = query.layout, outputs.stay
     station = Station(outputs.listen, page)
     station.never_late(waiting)
+    station.keep_streams()
     return station

@@ -160,6 +160,10 @@ def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended
     with Sluice(tmp_path, "run", tmp_path / "query.yaml", *options) as run:
         until(lambda: "the page stays until Ctrl-C" in run.errors, "the end of the streams", run)
         assert len(out.read_text().splitlines()) >= 20  # the files are written
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+            counted = answer.read().decode()
+        assert re.search(r'^sluice_frames_total\{[^}]*outcome="analysed"[^}]*stream="brief"', counted, re.MULTILINE)
+        assert re.search(r'^sluice_stream_state\{[^}]*state="ended",stream="brief"\} 1', counted, re.MULTILINE)
         reader = Reader(browser, f"http://{address}/")
         reader.open()
         reader.until(lambda: reader.pictures() == 1)

@@ -40,6 +40,8 @@ class MetricsRecorder(Observer):
         self._capturing = threading.Lock()
         self.unhurried: Collection[str] = ()
         """Streams whose frames wait for the analysis, so that none is late."""
+        self.keeps_streams = False
+        """Whether what was counted of streams stays when they are dropped, which are few."""
         self._tallies.at(families.BUILD, version("sluice-video")).value = 1
         self._tallies.at(families.HEALTHY).value = 1
         for single in (families.LEFT_OUT, families.QUEUE_AGE):
@@ -146,6 +148,8 @@ class MetricsRecorder(Observer):
             self._tallies.at(families.BUDGET_SPENT, report.holder, model, report.unit).value = spent
 
     def stream_dropped(self, stream: str) -> None:
+        if self.keeps_streams:
+            return
         for key in list(self._streams.get(stream, ())):
             self._remove(stream, key)
         self._streams.pop(stream, None)
