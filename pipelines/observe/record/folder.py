@@ -16,13 +16,13 @@ from pipelines.observe.record.layout import (
     MOST_CAUSES,
     MOST_EPISODES,
     RESULTS,
+    Manifest,
     Recording,
     disagreement_name,
     episode_name,
     picture_name,
 )
 from pipelines.observe.record.reading import episodes, read_manifest, recordings
-from serving.common import files
 from serving.errors import BadInput
 
 BLOCK = 4096
@@ -95,7 +95,7 @@ class Folder:
         elif not all(each in known or _is_begun(each) for each in inside):
             raise BadInput(f"cannot record into {self._directory}: other things lie there; choose another folder")
         elif manifest is not None:
-            files.write(self._directory / MANIFEST, to_json(manifest) + b"\n")
+            _describe(self._directory, manifest)
         for number, place in sorted((number, each) for each in known for number in episodes(each)):
             folder = place / episode_name(number)
             sizes = (file.lstat().st_size for file in folder.iterdir())
@@ -109,7 +109,7 @@ class Folder:
         if key not in self._episodes or not folder.is_dir():
             place.mkdir(mode=0o700, exist_ok=True)
             if recording.manifest is not None and not (place / MANIFEST).exists():
-                files.write(place / MANIFEST, to_json(recording.manifest) + b"\n")
+                _describe(place, recording.manifest)
             folder.mkdir(mode=0o700)
             self.bytes -= self._episodes.pop(key, _Episode(folder)).bytes
             self._episodes[key] = _Episode(folder)
@@ -138,6 +138,13 @@ class Folder:
 def _is_begun(place: Path) -> bool:
     """Whether a process may have ended there that had just begun a recording."""
     return place.is_dir() and all(each.name.startswith(f".{MANIFEST}") for each in place.iterdir())
+
+
+def _describe(place: Path, manifest: Manifest) -> None:
+    fresh = place / f".{MANIFEST}"
+    fresh.unlink(missing_ok=True)
+    _append(fresh, to_json(manifest) + b"\n")
+    os.replace(fresh, place / MANIFEST)
 
 
 def _append(path: Path, data: bytes) -> None:

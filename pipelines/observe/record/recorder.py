@@ -23,7 +23,6 @@ from pipelines.observe.record.folder import Folder
 from pipelines.observe.record.layout import Manifest, Recording
 from pipelines.observe.record.window import ORDINARY, Preroll, Shot, Window, affordable
 from serving.common.tensors import Image
-from serving.errors import SluiceError
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +133,7 @@ class Keeper:
             try:
                 if not self._broken:
                     self._write(*item)
-            except (OSError, SluiceError, cv2.error) as error:  # a full disk ends the recording and nothing else
+            except (OSError, cv2.error) as error:  # a full disk ends the recording and nothing else
                 self._broken = True
                 why = getattr(error, "strerror", None) or error
                 log.warning("recording %s has ended: %s", self._where, why)
