@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.caches_parts.certified import leaves_at
-from benchmarks.caches_parts.record import Record
 from benchmarks.harness import Outcome, Row, run
 from benchmarks.ramps_parts.fixed import branchynet
 from benchmarks.ramps_parts.followed import Followed, follow
 from benchmarks.ramps_parts.recorded import Ramps, ramps, recorded
+from cache_adapt.exits.record import Record
 
 AGREEMENT = 0.99
 BUDGETS = (0.02, 0.05, 0.1, 1.0)

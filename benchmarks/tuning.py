@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.caches_parts.certified import effect, leaves_at, rows
-from benchmarks.caches_parts.record import Record, Thresholds
-from benchmarks.caches_parts.thresholds import tuned
 from benchmarks.harness import Outcome, Row, interleaved, run
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import tuned
 
 AGREEMENT, INPUTS = 0.99, 512
 STEPS = {2: 0.01, 3: 0.025}

@@ -21,7 +21,7 @@ from benchmarks.caches_parts.lookup import lookup_s
 from benchmarks.caches_parts.training import Lessons
 from benchmarks.composition_parts.rivals import Rival
 from benchmarks.exit_parts.taps import cut_costs, cut_network, through, whole_network
-from cache_adapt.learned.certify import upper_bound
+from cache_adapt.exits.certify import upper_bound
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.precision import Precision

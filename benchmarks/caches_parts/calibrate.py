@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.caches_parts.certified import Certified, Constraint, certified
 from benchmarks.caches_parts.held import HeldOutPredictions
-from benchmarks.caches_parts.record import Record
+from cache_adapt.exits.record import Record
 
 
 class Operating(NamedTuple):

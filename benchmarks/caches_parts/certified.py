@@ -18,20 +18,17 @@ record is climbed and judged, which is weaker evidence, to begin the proof with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.caches_parts.record import Record, Thresholds
-from benchmarks.caches_parts.thresholds import climb
-from cache_adapt.learned.certify import DOUBT, is_tolerable
+from cache_adapt.exits.certify import DOUBT, finely, is_tolerable
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import climb
 
-PARTS = 8
-"""Smaller steps in one of the climb."""
 BLOCKS = 20
 """Halves are made of runs of neighbours: inputs follow each other in time, and those of one object stay together."""
 
@@ -127,14 +124,6 @@ def _last_kept(way: Sequence[Thresholds], judging: Record, constraint: Constrain
         elif constraint.of == "inputs":
             break
     return last, kept
-
-
-def finely(way: Sequence[Thresholds]) -> Iterator[Thresholds]:
-    """The same way in smaller steps: a climb takes large ones, and the last that holds may end in between."""
-    yield way[0]
-    for before, after in pairwise(way):
-        for part in range(1, PARTS + 1):
-            yield before + (after - before) * part / PARTS
 
 
 def halves(record: Record) -> tuple[Record, Record]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.caches_parts.certified import effect, rows
-from benchmarks.caches_parts.record import Record, Thresholds
-from benchmarks.caches_parts.thresholds import tuned
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import tuned
 
 SAMPLED = 0.1
 """Share of the stream, all over it, that thresholds are tuned on."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.caches_parts.certified import leaves_at
-from benchmarks.caches_parts.record import Record, Thresholds
-from benchmarks.caches_parts.thresholds import tuned
 from benchmarks.ramps_parts.places import EVERY, Places, adjusted
 from benchmarks.ramps_parts.recorded import latencies
 from benchmarks.tuning import Trigger
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import tuned
 
 WINDOW = 512
 """The newest inputs that thresholds are tuned on."""

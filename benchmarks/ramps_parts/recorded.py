@@ -13,11 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.caches_images_parts.cases import archive, decoded
 from benchmarks.caches_locality_parts.streams import PHASES, WINDOWS, Pool, streams
-from benchmarks.caches_parts.record import Record
 from benchmarks.exit_parts.cifar import WORDS, Cifar
 from benchmarks.exit_parts.taps import through
 from benchmarks.ramps_parts.places import Places
 from benchmarks.weg_parts.cifar_models import LARGE
+from cache_adapt.exits.record import Record
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.rows import ExitRows

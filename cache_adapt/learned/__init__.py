@@ -2,5 +2,5 @@
 samples of its taps, tuned on what they say of those that they have not seen, and kept and sent as one artefact.
 
 Read in this order: ``vocabulary``, ``learned_exit``, ``rows``, ``artefact``, ``files``, ``specs``, ``fit``,
-``pooled``, ``heard``, ``certify``, ``tune``.
+``pooled``, ``heard``, ``tune``.
 """

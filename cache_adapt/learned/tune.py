@@ -1,11 +1,10 @@
 """Thresholds of exits from their words for inputs that ran on, by the rules of Apparate (Dai et al., 2024, §3.2). Pure.
 
-*The chain is certified together.* An input leaves at the first exit that is sure. Thresholds are as high as upper
-bounds keep two promises: of the answers in which exits have a part not more than ``AIM`` of what is allowed are wrong,
-and of those to which the end gives a name not more than what is allowed. Where most objects are ``unknown``, agreement
-alone would let a third of the names be lost. Answers are those that are published and audited: where looks at an object
-are pooled, one for each object. The paper climbs from thresholds of 0, and the first exit may spend the wrong answers
-that are allowed; here a coarse grid of both comes first, and steps after it.
+*The chain is certified together.* An input leaves at the first exit that is sure. The climb raises the thresholds, as
+long as upper bounds keep two promises: of the answers in which exits have a part not more than ``AIM`` of what is
+allowed are wrong, and of those to which the end gives a name not more than what is allowed. Where most objects are
+``unknown``, agreement alone would let a third of the names be lost. Answers are those that are published and audited:
+where looks at an object are pooled, one for each object.
 
 *Exits that lose are not asked.* One exit or two of them are, within a budget of what lookups may add to an input that
 leaves nowhere: those that make inputs cheapest. The paper (§3.3) moves exits in rounds of 128 inputs, since nothing is
@@ -14,24 +13,22 @@ known of a place without one. Here all cuts have an exit that is heard, and ther
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.certify import DOUBT, is_tolerable
+from cache_adapt.exits.certify import DOUBT, finely, is_tolerable
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import climb
 from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.specs import MOST_CUTS
-
-Thresholds = NDArray[np.float64]
 
 AIM = 0.5
 """Share of the wrong answers that are allowed. An audit has to prove that there are no more than are allowed: it takes
 200 to 350 audits at half of that, and fails at .65 of it."""
-GRID = 10
-"""Parts of the inputs by which thresholds are tried first, those of two exits together."""
 STEPS, LEAPS = 50, (64, 32, 16, 8, 4, 1)
 """Thresholds are raised by such parts of the inputs in the end, and by so many quarters of them: small ones may break
 a promise that larger ones keep, where words with few errors come after others."""
@@ -114,28 +111,38 @@ class _Promises:
 
 
 def _tuned_at(asked: tuple[int, ...], heard: Heard, costs: ExitCosts, wanted: _Promises) -> TunedExits:
-    best = _cheapest(heard.at(asked), costs.leaving(asked), wanted) if len(heard.words) else np.zeros(len(asked))
+    some, leaving, best = heard.at(asked), costs.leaving(asked), np.zeros(len(asked))
+    if asked and len(heard.words):
+        way = [step for step in _climbed(some, leaving, wanted.agreement) if wanted.kept(some, step)]
+        best = _raised(way[-1] if way else best, some, leaving, wanted)
     return _effect(asked, best, heard, costs)
 
 
-def _cheapest(heard: Heard, leaving: Sequence[float], wanted: _Promises) -> Thresholds:
-    """The best thresholds of a grid, one of them raised at a time as long as that saves and the promises are kept."""
-    levels, latency, count = np.sort(heard.errors, axis=1), np.array(leaving), len(heard.words)
-    quarter, best = max(count // STEPS, 4) // 4, np.zeros(len(levels))
+def _climbed(heard: Heard, leaving: Sequence[float], agreement: float) -> Iterator[Thresholds]:
+    """Thresholds on the way up. The climb takes the ranks of error scores: most lie close to 0."""
+    levels = np.sort(heard.errors, axis=1)
+    count = levels.shape[1]
+    ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(levels, heard.errors, strict=True)])
+    record = Record.of(ranks, heard.right, leaving)
+    for step in finely(climb(record, agreement)):
+        shares = np.ceil(step * count - 1e-9).astype(np.intp).tolist()
+        yield np.array([_level(line, at) if at else 0.0 for line, at in zip(levels, shares, strict=True)])
+
+
+def _raised(best: Thresholds, heard: Heard, leaving: Sequence[float], wanted: _Promises) -> Thresholds:
+    """Raise one threshold at a time, as long as that saves and the promises are kept: the climb knows one of them."""
+    levels, latency = np.sort(heard.errors, axis=1), np.array(leaving)
+    quarter = max(levels.shape[1] // STEPS, 4) // 4
 
     def cost(thresholds: Thresholds) -> float:
         return float(latency[heard.chain(thresholds).place].sum())
 
-    grid = product(*([0.0, *(_level(line, part * count // GRID) for part in range(1, GRID + 1))] for line in levels))
-    tried = list(map(np.array, grid))
     while True:
-        tried += [_with(best, exit_, line, by * quarter) for exit_, line in enumerate(levels) for by in LEAPS]
-        prices, most = np.array([cost(each) for each in tried]), cost(best)
-        cheaper = (tried[place] for place in np.argsort(prices, kind="stable") if prices[place] < most)
-        found = next((each for each in cheaper if wanted.kept(heard, each)), None)
-        if found is None:
+        tried = [_with(best, exit_, levels[exit_], by * quarter) for exit_ in range(len(best)) for by in LEAPS]
+        cheaper = [each for each in tried if cost(each) < cost(best) and wanted.kept(heard, each)]
+        if not cheaper:
             return best
-        best, tried = found, []
+        best = min(cheaper, key=cost)
 
 
 def _with(thresholds: Thresholds, exit_: int, levels: NDArray[np.float32], by: int) -> Thresholds:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.caches_parts.certified import effect
-from benchmarks.caches_parts.record import Record
 from benchmarks.ramps_parts.fixed import branchynet, same
 from benchmarks.ramps_parts.followed import evenly, follow
 from benchmarks.ramps_parts.places import Places
 from benchmarks.ramps_parts.recorded import latencies
 from benchmarks.tuning import simulated
+from cache_adapt.exits.record import Record
 
 PLACES = Places([0.2, 0.4, 0.6, 0.8], 1.0, [0.03] * 4)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.caches_parts.certified import effect, rows
-from benchmarks.caches_parts.thresholds import tuned
 from benchmarks.tuning import AGREEMENT, WINDOW, Trigger, grid, headline, simulated
+from cache_adapt.exits.thresholds import tuned
 
 
 def test_the_grid_keeps_the_agreement_and_finds_no_less_than_a_coarser_one():

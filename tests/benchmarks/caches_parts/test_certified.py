@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.caches_parts.certified import Constraint, certified, effect, halves, rows
-from benchmarks.caches_parts.record import Record
-from benchmarks.caches_parts.thresholds import tuned
 from benchmarks.tuning import simulated as record
-from cache_adapt.learned.certify import DOUBT, is_tolerable, upper_bound
+from cache_adapt.exits.certify import DOUBT, is_tolerable, upper_bound
+from cache_adapt.exits.record import Record
+from cache_adapt.exits.thresholds import tuned
 
 
 def test_thresholds_hold_on_further_inputs_as_often_as_promised():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cache_adapt.learned.certify import is_tolerable, upper_bound
+from cache_adapt.exits.certify import is_tolerable, upper_bound
 from cache_adapt.learned.heard import Heard
 from cache_adapt.learned.pooled import PooledAnswers, PoolRule, SaidLooks, ShownLooks
 from cache_adapt.learned.tune import AIM, ExitCosts, TunedExits, tuned

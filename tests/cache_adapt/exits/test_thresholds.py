@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.caches_parts.certified import effect, leaves_at
-from benchmarks.caches_parts.record import Record, Thresholds
-from benchmarks.caches_parts.thresholds import FIRST_STEP, LEAST_STEP, climb, tuned
 from benchmarks.tuning import simulated as record
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import FIRST_STEP, LEAST_STEP, climb, tuned
 
 AGREEMENT = 0.97
 

@@ -1,12 +1,18 @@
-"""Bounds that hold on inputs which thresholds were not tuned on. Pure."""
+"""Bounds that hold on inputs which thresholds were not tuned on, and the climb to these in small steps. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 from cache_adapt.bisection import crossing
+from cache_adapt.exits.record import Thresholds
 from learning.binomial import at_least
 
 DOUBT = 0.1
 """How often the bound may be below the truth."""
+PARTS = 8
+"""Smaller steps in one of the climb."""
 
 
 def upper_bound(wrong: float, trials: float, doubt: float = DOUBT) -> float:
@@ -27,3 +33,11 @@ def is_tolerable(wrong: float, trials: float, most: float, doubt: float = DOUBT)
     (True, False)
     """
     return most >= 1.0 if wrong >= trials else 1 - at_least(wrong + 1, trials, most) <= doubt
+
+
+def finely(way: Sequence[Thresholds]) -> Iterator[Thresholds]:
+    """The same way in smaller steps: a climb takes large ones, and the last that holds may end in between."""
+    yield way[0]
+    for before, after in pairwise(way):
+        for part in range(1, PARTS + 1):
+            yield before + (after - before) * part / PARTS

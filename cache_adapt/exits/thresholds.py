@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.caches_parts.record import Record, Thresholds
+from cache_adapt.exits.record import Record, Thresholds
 
 FIRST_STEP, LEAST_STEP = 0.1, 0.01
 

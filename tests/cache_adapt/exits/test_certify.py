@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from cache_adapt.learned.certify import DOUBT, is_tolerable, upper_bound
+from cache_adapt.exits.certify import DOUBT, is_tolerable, upper_bound
 
 
 def test_the_bound_is_that_of_the_binomial_distribution():
