@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from cache_adapt.learned.certify import upper_bound
 
+from cache_adapt.exits.certify import upper_bound
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
 from cache_adapt.learned.heard import Heard
