@@ -73,7 +73,7 @@ def command(
     seen = first_look(wanted, wait_s)
     for path, secret in kept.items():
         _write_secret(path, secret)
-    files.write(query, text.encode())
+    files.write(query, text.encode(), mode=0o666)  # another user may run it
     by = found.detector if found.recogniser is None else f"{found.detector} and {found.recogniser}"
     say(f"wrote {query}: {', '.join(find) or 'whatever moves'}, found by {by}")
     _show(seen, pictures)

@@ -16,13 +16,17 @@ from uuid import uuid4
 from serving.errors import BadInput
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file in one step, with its folders; raises BadInput where the place cannot be written to."""
+def write(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file in one step, with its folders; raises BadInput where the place cannot be written to.
+
+    ``mode``: who may read it, where the process's umask lets them; 0o600: the user alone, as befits pictures of people.
+    """
     fresh = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            fresh.write_bytes(content)  # others may read it where they may read what this process writes
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
+                file.write(content)
             os.replace(fresh, path)
         except BaseException:
             fresh.unlink(missing_ok=True)

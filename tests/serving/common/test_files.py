@@ -17,8 +17,10 @@ def test_a_file_is_written_with_its_folders_and_replaced(tmp_path: Path) -> None
     assert os.listdir(path.parent) == ["b"]
 
 
-def test_others_may_read_what_is_written_in_one_step_as_other_files(tmp_path: Path) -> None:
-    atomic.write(tmp_path / "one", b"")
+def test_others_may_read_what_is_written_in_one_step_where_they_are_to(tmp_path: Path) -> None:
+    atomic.write(tmp_path / "own", b"")
+    assert (tmp_path / "own").stat().st_mode & 0o777 == 0o600
+    atomic.write(tmp_path / "one", b"", mode=0o666)
     (tmp_path / "other").touch()
     assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode
 
