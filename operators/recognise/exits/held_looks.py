@@ -6,8 +6,7 @@ taught exits: it is judged by those that have not seen its fold.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
 
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.adaptation.window import OVERHEAD_BYTES
@@ -25,17 +24,22 @@ class HeldWindows:
     def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
         self._most_bytes = most_bytes
         self._windows: dict[Subject, deque[ExitRows]] = {}
-        self.size_bytes = 0
+        self._sizes = Counter[Subject]()
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that all of them take."""
+        return self._sizes.total()
 
     def add(self, subject: Subject, looks: ExitRows) -> None:
         """Keep looks, of which there are some."""
         window = self._windows.setdefault(subject, deque())
         window.append(looks.kept())
-        self.size_bytes += size_bytes(window[-1])
+        self._sizes[subject] += size_bytes(window[-1])
         while sum(map(len, window)) - len(window[0]) >= KEPT:
-            self._drop_oldest(window)
+            self._drop_oldest(subject)
         while self.size_bytes > self._most_bytes:
-            self._drop_oldest(max(self._windows.values(), key=_window_bytes))
+            self._drop_oldest(max(self._sizes, key=self._sizes.__getitem__))
 
     def of(self, subject: Subject) -> ExitRows | None:
         """Those that are kept at present; None: there are none."""
@@ -44,14 +48,11 @@ class HeldWindows:
 
     def forget(self, subject: Subject) -> None:
         """Drop those of a stream, or of all."""
-        self.size_bytes -= _window_bytes(self._windows.pop(subject, ()))
+        self._windows.pop(subject, None)
+        del self._sizes[subject]
 
-    def _drop_oldest(self, window: deque[ExitRows]) -> None:
-        self.size_bytes -= size_bytes(window.popleft())
-
-
-def _window_bytes(window: Iterable[ExitRows]) -> int:
-    return sum(map(size_bytes, window))
+    def _drop_oldest(self, subject: Subject) -> None:
+        self._sizes[subject] -= size_bytes(self._windows[subject].popleft())
 
 
 def size_bytes(looks: ExitRows) -> int:

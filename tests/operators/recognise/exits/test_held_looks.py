@@ -90,3 +90,14 @@ def test_where_there_is_no_room_those_with_most_give_way_first() -> None:
     assert 10 <= len(many) <= 15
     assert objects(many)[-1] == "39/0"
     assert held.size_bytes == (1 + len(many)) * one_bytes <= 16 * one_bytes
+
+
+def test_where_there_is_no_room_a_look_costs_the_same_however_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = list[int]()
+    monkeypatch.setattr(held_looks, "size_bytes", lambda some: measured.append(len(some)) or size_bytes(some))
+    held = HeldWindows(100 * size_bytes(looks(1).kept()))
+    for seed in range(110):
+        held.add((ONE, OTHER)[seed % 2], looks(1, seed))
+    measured.clear()
+    held.add(ONE, looks(1))
+    assert measured == [1, 1], "the one that comes, and the one that goes"
