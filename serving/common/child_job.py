@@ -86,10 +86,9 @@ def answered(kind: type[Job], job: bytes) -> JobAnswer:
 
 
 def do_job(kind: type[Job], niceness: int = NICENESS) -> None:
-    """Be the child, for a job of this kind."""
+    """Be the child, for a job of this kind; ``niceness``: how much more it gives way than the parent does."""
     parent = ParentProcess(LARGEST_BYTES)
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, niceness)
+    os.nice(niceness)
     with suppress(OSError):  # where memory runs out, this process goes and not the one that analyses streams
         Path("/proc/self/oom_score_adj").write_text("1000")
     found = answered(kind, parent.receive())

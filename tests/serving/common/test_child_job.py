@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -34,8 +37,10 @@ async def test_a_job_of_which_nothing_comes_says_why() -> None:
     assert (answer.result, answer.error) == (b"", "there is no such thing")
 
 
-async def test_the_child_gives_way_and_is_ended_first_where_memory_runs_out() -> None:
-    assert json.loads((await done("standing")).result) == [NICENESS, 1000]
+def test_the_child_gives_way_also_to_a_parent_that_does_and_is_ended_first_where_memory_runs_out() -> None:
+    asks = f"import asyncio; from {__name__} import done; print(asyncio.run(done('standing')).result.decode())"
+    found = subprocess.check_output(["nice", "-n", "5", sys.executable, "-c", asks], text=True)
+    assert json.loads(found) == [min(os.nice(0) + 5 + NICENESS, 19), 1000]
 
 
 async def test_a_child_that_dies_says_how() -> None:
