@@ -34,6 +34,7 @@ from operators.frames.codec import (
 )
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
+from operators.recognise import enrolment
 from operators.recognise.audits import trials
 from operators.recognise.exits import held_looks
 from operators.recognise.objects import look_rule, pool
@@ -177,6 +178,7 @@ SAID = {
         f"| query, and what `--source-file` names | *{kib(MAX_QUERY_BYTES)}, {options.SOURCES_CHARS:,} characters* |",
         f"| shapes of pictures in which a detector is loaded, beside its own | *{rectangles.MOST_SHAPES}* |",
         f"| *{proofs.MOST}, {kib(proofs.LARGEST)}* for each network |",
+        f"pictures that are kept on disk | *{mib(enrolment.MOST_KEPT_BYTES)}* for each gallery, node and network |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
         f"read over HTTP | *{server.MOST_CONNECTIONS}, each of the largest message, for {server.BODY_S:.0f} s* |",
         f"| open pages | *{viewers.MOST_VIEWERS}* |",

@@ -172,7 +172,7 @@ class GalleryRecogniser(Recogniser):
         for start in range(0, len(fresh), CHUNK):
             some = dict(islice(fresh.items(), start, start + CHUNK))
             known |= zip(some, await self._vectors(model, list(some.values())), strict=True)
-        if kept is not None and fresh:
+        if kept is not None and (fresh or known.keys() - keys):  # also without who has left
             kept.write({key: known[key] for key in keys})
         return Gallery(names, paths, np.stack([known[key] for key in keys]))
 

@@ -127,6 +127,16 @@ async def test_a_picture_is_embedded_once_and_one_of_them_at_each_start(tmp_path
     assert region.attributes[0].label == "eve"
 
 
+async def test_nothing_is_kept_of_a_picture_that_was_removed(tmp_path: Path) -> None:
+    people = enrolled(tmp_path / "people", ada=[BLUE, RED], bob=[GREEN])
+    await prepared(tmp_path)
+    for left, gone in ((2, "bob/0.jpg"), (1, "ada/1.jpg")):
+        (people / gone).unlink()
+        (people / "bob").exists() and (people / "bob").rmdir()
+        assert (await prepared(tmp_path))[0] == [1]
+        assert len(msgspec.json.decode((tmp_path / "kept.json").read_bytes())["vectors"]) == left
+
+
 async def test_what_was_enrolled_in_another_way_or_by_another_network_is_enrolled_anew(tmp_path: Path) -> None:
     enrolled(tmp_path / "people", ada=[BLUE, RED], bob=[GREEN])
     await prepared(tmp_path)
