@@ -55,8 +55,20 @@ def schemas() -> dict[str, dict[str, Any]]:
     """File name → JSON Schema."""
     found = {"query.schema.json": {"$schema": DIALECT, **_query_schema()}}
     for name, kind in MESSAGES.items():
-        found[f"{name}.schema.json"] = {"$schema": DIALECT, **msgspec.json.schema(kind)}
+        found[f"{name}.schema.json"] = {"$schema": DIALECT, **_cleaned(msgspec.json.schema(kind))}
     return found
+
+
+def _cleaned(schema: Any) -> Any:
+    """Descriptions without the indentation of the docstrings that they are, which later Pythons leave out."""
+    if isinstance(schema, list):
+        return [_cleaned(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: inspect.cleandoc(value) if key == "description" and isinstance(value, str) else _cleaned(value)
+        for key, value in schema.items()
+    }
 
 
 def _query_schema() -> dict[str, Any]:

@@ -50,7 +50,10 @@ class Claim(Generic[Turn, T]):
             if not isinstance(error, Dropped):
                 log.debug("a frame has failed", exc_info=error)
             # The calls that it went through hold this claim, and would with it keep the frame in memory.
-            self.done.set_exception(error.with_traceback(None))
+            each: BaseException | None = error
+            while each is not None:
+                each.__traceback__, each = None, each.__cause__ or each.__context__
+            self.done.set_exception(error)
 
 
 TakeTurn = Callable[[Callable[[Turn], Awaitable[None]]], Awaitable[None]]

@@ -76,7 +76,8 @@ def make_certificate(folder: Path) -> None:
     """An authority, ``ca.pem``, and a certificate of 127.0.0.1 that it signed: ``server.pem`` and ``server.key``."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     new = ["openssl", "req", "-x509", "-days", "2", *key]
-    authority = ["-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority"]
+    signs = ["-addext", "keyUsage=critical,keyCertSign"]
+    authority = ["-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority", *signs]
     signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=here"]
     extensions = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]
     for arguments in (authority, [*signed, *extensions]):

@@ -145,11 +145,12 @@ def _add_scram_users(bootstrap: str) -> None:
 def _make_certificates(folder: Path) -> None:
     """An authority of our own; a certificate that it signed, one that has expired, and another authority."""
     key = ("-genkeypair", "-keyalg", "EC", "-groupname", "secp256r1")
+    signs = ("-ext", "bc:c", "-ext", "ku:c=keyCertSign")
     host = ("-signer", "ca", "-dname", "CN=127.0.0.1", "-ext", "san=ip:127.0.0.1")
-    _keytool(folder, "all", *key, "-alias", "ca", "-dname", "CN=authority", "-ext", "bc:c", "-validity", "30")
+    _keytool(folder, "all", *key, "-alias", "ca", "-dname", "CN=authority", *signs, "-validity", "30")
     _keytool(folder, "all", *key, "-alias", "good", *host, "-validity", "30")
     _keytool(folder, "all", *key, "-alias", "expired", *host, "-startdate", "-5d", "-validity", "2")
-    _keytool(folder, "all", *key, "-alias", "other", "-dname", "CN=another", "-ext", "bc:c", "-validity", "30")
+    _keytool(folder, "all", *key, "-alias", "other", "-dname", "CN=another", *signs, "-validity", "30")
     for alias, file in (("ca", "ca.pem"), ("other", "other.pem")):
         _keytool(folder, "all", "-exportcert", "-rfc", "-alias", alias, "-file", str(folder / file))
     for alias in ("good", "expired"):

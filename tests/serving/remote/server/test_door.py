@@ -61,8 +61,9 @@ def certificates(folder: Path) -> dict[str, bytes]:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
+    signs = ("-addext", "keyUsage=critical,keyCertSign")
     for name in ("ca", "other"):
-        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
+        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", *signs)
     for name in ("server", "client"):
         openssl(
             *("req", "-x509", *key, "-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", f"{name}.key"),
