@@ -199,7 +199,7 @@ class VideoFile:
         """Write all of it, or nothing any more; raises OSError, once."""
         left = memoryview(b"" if self._full else data)
         try:
-            not_removed(self.opened)
+            not_removed(self.opened, self._path)
             while left:
                 left = left[self.opened.write(left) :]
         except OSError:

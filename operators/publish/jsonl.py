@@ -37,7 +37,7 @@ class JsonLines:
         self._target, self._what = "stdout" if target == STDOUT else target, what
         self._file: Any = sys.stdout.buffer if target == STDOUT else open_alone(Path(target), what, keep)
         self._owned = target != STDOUT
-        self._waits = patient and _is_pipe(self._file)
+        self._pipe = _pipe(self._file) if patient else None
         self._waiting = bytearray()
 
     def write(self, result: Result) -> None:
@@ -49,15 +49,21 @@ class JsonLines:
         Raises SluiceError if the disk is full or gone, or the reader of a pipe; BrokenPipeError if that of stdout is.
         """
         line = json_line(encoded).encode() + b"\n"
-        if self._waits:
-            self._waiting += line
-        else:
+        if self._pipe is None:
             self._put(line)
+        else:
+            self._waiting += line
+            self._fill(self._pipe)
 
     async def taken(self) -> None:
         """Return once the reader of a pipe has taken what was appended; raises what ``append`` does."""
-        while self._waiting:
+        while self._pipe and self._waiting:
             await self._room()
+            self._fill(self._pipe)
+
+    def _fill(self, pipe: select.poll) -> None:
+        """Put what there is room for: mostly all of it, at once."""
+        while self._waiting and pipe.poll(0):
             part = self._waiting[: select.PIPE_BUF]  # for which there is room
             del self._waiting[: select.PIPE_BUF]
             self._put(part)
@@ -71,7 +77,7 @@ class JsonLines:
         left = memoryview(data)
         try:
             if self._owned:
-                not_removed(self._file)
+                not_removed(self._file, Path(self._target))
             while left:
                 left = left[self._file.write(left) :]
             self._file.flush()
@@ -117,7 +123,11 @@ class JsonLines:
                 self._file.close()
 
 
-def _is_pipe(file: Any) -> bool:
+def _pipe(file: Any) -> select.poll | None:
+    """Says whether there is room in a pipe; None: it is none."""
     with suppress(OSError):
-        return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
-    return False
+        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            found = select.poll()
+            found.register(file.fileno(), select.POLLOUT)
+            return found
+    return None

@@ -77,9 +77,13 @@ def open_alone(path: Path, what: str, keep: Callable[[], int] | None = None) -> 
         raise PlaceClosed(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None
 
 
-def not_removed(file: FileIO) -> None:
-    """Raise OSError where somebody has removed an open file: what is written there can be found by nobody."""
-    if os.fstat(file.fileno()).st_nlink == 0:
+def not_removed(file: FileIO, path: Path) -> None:
+    """Raise OSError where somebody has removed an open file: what is written there can be found by nobody.
+
+    A file without a name may have been there before, such as ``/dev/stdout``: it is found by its ``path``.
+    """
+    found = os.fstat(file.fileno())
+    if found.st_nlink == 0 and not (path.exists() and os.path.samestat(found, path.stat())):
         raise FileNotFoundError(errno.ENOENT, "somebody has removed it")
 
 

@@ -169,7 +169,7 @@ class _Connection:
                 case wire.Opened(finite=finite, in_bursts=in_bursts):
                     timeout_s, phase = self._stalls.timeout_s, "running"
                     self._finite = finite and self._spec.uri.kind == "http"
-                    self._run.waits, self._run.paced = self._finite, in_bursts
+                    self._run.waits, self._run.paced = self._finite, in_bursts or self._spec.realtime
                 case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)
                 case wire.Ended(message=text):

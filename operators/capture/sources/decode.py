@@ -72,6 +72,7 @@ class VideoReader:
             if self._container.format.name == "mpjpeg" and not uri.live:  # it believes what parts say of themselves
                 self._container.close()
                 self._container = opened(how_to_open(uri, timeout, jpegs=True), hardware)
+        self._sized = not jpegs and self._container.format.name not in _OPEN_ENDED and self._container.size > 0
         try:
             self._stream = self._choose_stream()
             self._converter = Converter(max_width, float(self._stream.sample_aspect_ratio or 1))
@@ -105,8 +106,7 @@ class VideoReader:
     @property
     def finite(self) -> bool:
         """Whether it is a recording, which has a beginning to go back to: its seconds or its bytes are known."""
-        sized = self._container.format.name not in _OPEN_ENDED and self._container.size > 0
-        return not self._uri.live or self.duration_s is not None or sized
+        return not self._uri.live or self.duration_s is not None or self._sized
 
     @property
     def in_bursts(self) -> bool:

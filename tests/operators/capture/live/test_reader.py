@@ -77,12 +77,16 @@ def recording(path: Path, cut_after: int | None = None) -> Respond:
     return respond
 
 
-def motion_jpeg(frames: int, pause_s: float = 0.04, end: bytes = b"", head: bytes = HEAD) -> Respond:
+def motion_jpeg(
+    frames: int, pause_s: float = 0.04, end: bytes = b"", head: bytes = HEAD, promised_bytes: int | None = None
+) -> Respond:
     """A camera that speaks multipart JPEG and closes after so many frames, with ``end`` as its last word."""
 
     def respond(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
         request.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+        if promised_bytes is not None:
+            request.send_header("Content-Length", str(promised_bytes))
         request.end_headers()
         for index in range(frames):
             jpeg = cv2.imencode(".jpg", moving(index))[1].tobytes()
@@ -178,6 +182,15 @@ def test_a_recording_on_the_web_waits_for_the_consumer_and_ends(
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
 
 
+def test_a_recording_on_the_web_can_be_played_at_its_own_pace(
+    tmp_path: Path, http_server: Callable[[Respond], str]
+) -> None:
+    address = http_server(recording(make_clip(tmp_path / "a.mkv", frames=24)))
+    recorder = record(spec(f"http://{address}/a.mkv", realtime=True))
+    first, last = recorder.frames[0], recorder.frames[-1]
+    assert (last.captured_at - first.captured_at).total_seconds() >= last.media_time_s - first.media_time_s - 0.001
+
+
 def test_what_the_consumer_takes_its_time_for_is_no_pause_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s, given_s, pixels = [0.0], list[float](), moving(0)
     picture = protocol.PictureFollows(
@@ -239,6 +252,14 @@ def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], 
     times_s = [frame.media_time_s for frame in recorder.frames]
     assert times_s == sorted(times_s)
     assert len({frame.run for frame in recorder.frames}) == 1
+
+
+def test_a_web_camera_that_promises_more_bytes_than_it_sends_is_no_recording(
+    http_server: Callable[[Respond], str],
+) -> None:
+    address = http_server(motion_jpeg(frames=12, head=HEAD.replace(b"%d", b"%d0"), promised_bytes=10**9))
+    with Recorder(spec(f"http://{address}/stream")) as recorder:
+        recorder.until(lambda: recorder.states.count(("running", None)) == 3)
 
 
 @pytest.mark.parametrize(
