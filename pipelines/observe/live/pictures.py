@@ -56,7 +56,9 @@ class Pictures:
         self._viewers, self._board, self._now = viewers, board, now
         self._made_s: dict[tuple[str, Size], float] = {}
         self._asked_s: dict[str, float] = {}
-        """When streams asked last that wait for their turn, the one that has waited longest first."""
+        """When streams asked last that wait for their turn."""
+        self._served = set[str]()
+        """Those that have had it, and have it again once nobody else waits for it."""
         self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
         self.keeps_last = False
         """Whether last frames are kept, and events get thumbnails, for later viewers."""
@@ -103,13 +105,15 @@ class Pictures:
     def _has_turn(self, stream: str, now_s: float) -> bool:
         """Streams whose frames come together have pictures in turns, or the last of them would never have one."""
         self._asked_s = {each: at_s for each, at_s in self._asked_s.items() if now_s - at_s < ASKS_S}
-        if stream not in self._asked_s and len(self._asked_s) >= REMEMBERED:
-            return False
-        self._asked_s[stream] = now_s
-        found = stream in list(self._asked_s)[: AT_ONCE - len(self._making)]
-        if found:
-            del self._asked_s[stream]
-        return found
+        if len(self._served) >= REMEMBERED or (stream in self._served and not self._asked_s):
+            self._served.clear()
+        free = AT_ONCE - len(self._making) - (len(self._asked_s) if stream in self._served else 0)
+        if free > 0:
+            self._asked_s.pop(stream, None)
+            self._served.add(stream)
+        elif stream not in self._served and (stream in self._asked_s or len(self._asked_s) < REMEMBERED):
+            self._asked_s[stream] = now_s
+        return free > 0
 
     async def show_last(self, viewer: Viewer) -> None:
         """Make the first pictures of who has just come, of frames that were there before, one after the other."""
