@@ -108,7 +108,7 @@ class Preroll:
         while len(shots) > MOST_HELD or self._is_past(shots[0], shot):
             self._drop(shots)
         while self.bytes > self._most_bytes:
-            self._drop(max(self._lines.values(), key=lambda each: sum(shot.bytes for shot in each)))
+            self._drop(max(self._lines.values(), key=lambda each: len(each) * each[-1].bytes if each else 0))
 
     def take(self, stream: str, query: str = "") -> list[Shot]:
         """Hand the stream's frames over, the oldest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
+import pytest
 
 from operators.testing import make_frame
 from pipelines.observe.record.layout import MOST_FRAMES, MOST_HELD
@@ -80,6 +81,21 @@ def test_a_frame_that_two_queries_hold_counts_once_and_for_as_long_as_one_has_it
     assert held.bytes == frame.bytes
     assert len(held.take("cam", "yard")) == 1
     assert held.bytes == 0
+
+
+def test_what_a_frame_costs_where_there_is_no_room_is_the_same_however_many_are_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured, size = list[int](), Shot.bytes.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Shot, "bytes", property(lambda each: measured.append(each.frame.seq) or size(each)))
+    for most in (20, 80):
+        held = Preroll(span_s=100.0, most_bytes=most * shot(0).bytes)
+        for seq in range(most + 1):
+            measured.clear()
+            for query in ("gate", "yard"):
+                held.add(shot(seq), query)
+        assert held.bytes == most * shot(0).bytes
+        assert len(measured) < 20
 
 
 def test_a_frame_that_is_larger_than_all_room_is_not_held() -> None:
