@@ -35,7 +35,8 @@ class JsonLines:
         ``what``: the name of what is written, for errors; ``keep``: see ``open_alone``; ``patient``: the reader
         of a pipe is waited for in ``taken`` alone."""
         self._target, self._what = "stdout" if target == STDOUT else target, what
-        self._file: Any = sys.stdout.buffer if target == STDOUT else open_alone(Path(target), what, keep)
+        stdout = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)  # a buffer keeps what a full disk does not take
+        self._file: Any = stdout if target == STDOUT else open_alone(Path(target), what, keep)
         self._owned = target != STDOUT
         self._pipe = _pipe(self._file) if patient else None
         self._waiting = bytearray()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -127,14 +128,19 @@ def test_a_full_disk_is_one_clear_line_and_close_does_not_repeat_it() -> None:
     sink.close()
 
 
-def test_a_disk_that_takes_half_a_line_keeps_whole_ones(tmp_path: Path) -> None:
-    sink = JsonLines(str(tmp_path / "r.jsonl"))
-    sink.write(result(0))
-    whole = (tmp_path / "r.jsonl").read_bytes()
-    refused = pytest.raises(SluiceError, match=r"cannot write results to \S*r\.jsonl: File too large")
-    with files_of_at_most(len(whole) + 20), refused:
-        sink.write(result(1))
-    sink.close()
+@pytest.mark.parametrize("by_shell", [False, True])
+def test_a_disk_that_takes_half_a_line_keeps_whole_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_shell: bool
+) -> None:
+    with (tmp_path / "r.jsonl").open("w") as redirected:
+        monkeypatch.setattr(sys, "stdout", redirected)
+        sink = JsonLines("-" if by_shell else str(tmp_path / "r.jsonl"))
+        sink.write(result(0))
+        whole = (tmp_path / "r.jsonl").read_bytes()
+        refused = pytest.raises(SluiceError, match=r"cannot write results to \S*(r\.jsonl|stdout): File too large")
+        with files_of_at_most(len(whole) + 20), refused:
+            sink.write(result(1))
+        sink.close()
     assert (tmp_path / "r.jsonl").read_bytes() == whole
 
 
