@@ -69,7 +69,7 @@ def _kept(spec: RecogniseNode, gallery: Path, environment: Environment, model: s
         return None
     specs = [each.spec for each in way_to(environment.nodes.get(spec.name), environment.nodes)] or [spec]
     models = [name for each in specs for name in each.models if name != MOTION]
-    said = [*(each.model_dump_json() for each in specs), *(environment.engine.card(name).identity for name in models)]
+    said = [each.model_dump_json() for each in (*specs, *map(environment.engine.card, models))]
     place, way = (
         hashlib.sha256("\0".join(each).encode()).hexdigest()
         for each in ([str(gallery.resolve()), spec.name, model], said)
