@@ -157,11 +157,11 @@ async def started(settings: BrokerSettings, most_bytes: int = 2 << 20) -> AIOKaf
 
 @contextmanager
 def _called(settings: BrokerSettings) -> Iterator[None]:
-    """Call a broker that is not there by its address, which the library says as it keeps it."""
+    """Call a broker that is not there, or lets nobody in, by its address, which the library says as it keeps it."""
     try:
         yield
     except KafkaConnectionError:
-        raise KafkaConnectionError(f"no broker answers at {settings.url}") from None
+        raise KafkaConnectionError(f"no connection to a broker at {settings.url}") from None
 
 
 async def topics_at(settings: BrokerSettings) -> dict[str, int]:

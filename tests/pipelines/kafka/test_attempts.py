@@ -6,8 +6,9 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import aiokafka.client
 import pytest
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import AuthenticationFailedError, KafkaConnectionError
 from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
@@ -35,10 +36,16 @@ async def consumed(settings: BrokerSettings) -> None:
 
 
 @pytest.mark.parametrize("reach", [topics_at, started, consumed])
-async def test_a_broker_that_is_not_there_is_called_by_its_address(
-    reach: Callable[[BrokerSettings], Awaitable[Any]],
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_broker_that_is_not_there_or_lets_nobody_in_is_called_by_its_address(
+    reach: Callable[[BrokerSettings], Awaitable[Any]], answers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def refused(*_: object, **__: object) -> None:
+        raise AuthenticationFailedError("wrong password")
+
+    if answers:
+        monkeypatch.setattr(aiokafka.client, "create_conn", refused)
     settings = broker_settings(f"kafka://127.0.0.1:{free_port()}")
     with pytest.raises(KafkaConnectionError) as raised:
         await reach(settings)
-    assert str(raised.value) == f"KafkaConnectionError: no broker answers at {settings.url}"
+    assert str(raised.value) == f"KafkaConnectionError: no connection to a broker at {settings.url}"
