@@ -92,11 +92,10 @@ class Reader:
 
 @pytest.fixture
 def serving(tmp_path: Path, browser: webdriver.Chrome) -> Iterator[Callable[[int], tuple[Reader, Sluice]]]:
-    """Starts a run of so many streams that serves its page."""
-    runs: list[Sluice] = []
+    """Starts a run of so many streams that serves its page, at one address."""
+    runs, address = list[Sluice](), f"127.0.0.1:{free_port()}"
 
     def start(streams: int) -> tuple[Reader, Sluice]:
-        address = f"127.0.0.1:{free_port()}"
         run = Sluice(tmp_path, "run", query(tmp_path, streams), "--serve", "--listen", address)
         runs.append(run)
         until(lambda: "serving" in run.errors, "the page", run)
@@ -143,6 +142,21 @@ def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[in
         with urllib.request.urlopen(address + path) as answer:
             assert what in answer.read().decode()
     assert run.terminate() == 0
+
+
+def test_a_page_that_finds_a_new_run_shows_no_pictures_of_the_one_before(
+    serving: Callable[[int], tuple[Reader, Sluice]],
+) -> None:
+    reader, run = serving(1)
+    reader.open("#/stream/cam00")
+    reader.until(lambda: len(reader.all(".thumbnail img")) >= 8)
+    run.kill()
+    mark = "return [...document.querySelectorAll('.thumbnail img')].map(i => (i.dataset.old = 1, i.src))"
+    before = set(reader.driver.execute_script(mark))
+    serving(1)
+    reader.until(lambda: len(reader.all(".thumbnail img:not([data-old])")) >= 8)
+    now = set(reader.driver.execute_script(mark))
+    assert not now & before, "a browser shows what it had at an address"
 
 
 def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended(
