@@ -13,6 +13,7 @@ from pipelines.query.check import examine, open_query
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.yaml_file import Document, read_yaml
 from serving.catalogue.lookup import Catalogue
+from serving.errors import BadInput
 
 
 class Query:
@@ -31,7 +32,9 @@ class Query:
     ) -> None:
         """``file``: where the keys stand that are not given; ``operators``: classes of your own by their ``task``.
 
-        Raises QueryError with a line for each problem; models are looked up when the query runs."""
+        Raises QueryError with a line for each problem, and BadInput; models are looked up when the query runs."""
+        if not isinstance(file, str | Path | None):
+            raise BadInput(f"a query's file is a path, not a {type(file).__name__}; keys are given as Query(**keys)")
         document = Document(Path("Query"), {"version": 1}, None, ()) if file is None else read_yaml(Path(file))
         if keys and isinstance(document.data, dict):
             document = replace(document, data=document.data | json.loads(json.dumps(keys, default=str)))

@@ -19,6 +19,16 @@ NO_TYPES = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge", "tag:yaml.
 LONGEST_NUMBER = 100
 """Characters: numbers that a few letters make endless cannot even be printed."""
 
+_MISTAKES = {
+    "while parsing a block": "does not fit the lines above: indent it as they are, and begin items of a list by '- '",
+    "while parsing a flow": "a bracket is not closed, or text with brackets, ',' or ':' stands without quotes",
+    "while scanning a simple key": "is no 'key: value': a colon, or the space behind it, is missing",
+    "while scanning for the next token": "begins with a tab or a sign that YAML keeps: indent by spaces, quote text",
+    "while scanning a quoted scalar": "a quote is not closed",
+    "mapping values are not allowed": "indent it as the lines around it, and put text that holds ': ' in quotes",
+}
+"""How the parser's words begin, and what to do."""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -71,9 +81,11 @@ def parse_yaml(path: Path, text: str) -> Document:
         root = loader.get_single_node()
         data = None if root is None else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
         what = ", ".join(part for part in (error.context, error.problem) if part)
-        return _unreadable(path, f"is not valid YAML: {what}", line)
+        begun = error.context_mark if what.startswith(("while scanning", "while parsing a flow")) else None
+        mark = begun or error.problem_mark
+        remedy = next((remedy for mistake, remedy in _MISTAKES.items() if what.startswith(mistake)), what)
+        return _unreadable(path, f"is not valid YAML: {remedy}", mark.line + 1 if mark else None)
     except (yaml.YAMLError, ValueError) as error:
         return _unreadable(path, f"is not valid YAML: {' '.join(str(error).split())}")
     return Document(path, data, root, tuple(_duplicates(root, ())))

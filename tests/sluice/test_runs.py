@@ -223,6 +223,8 @@ def test_arguments_of_other_types_are_refused_in_one_short_line(
     with pytest.raises(sluice.SluiceError, match=said) as caught:
         sluice.run(query(), *given, **more)
     assert len(str(caught.value)) < 200
+    with pytest.raises(sluice.BadInput, match="file is a path, not a dict; keys are given as Query"):
+        sluice.Query({"name": "a"})  # type: ignore[arg-type]
     with pytest.raises(sluice.BadInput, match=r"a sluice\.Query or a path, not a dict"):
         sluice.run({"version": 1})  # type: ignore[arg-type]
 

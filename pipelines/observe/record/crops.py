@@ -15,6 +15,7 @@ from operators.wire.result import UNKNOWN
 from operators.wire.schema import Object, Result
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, read_manifest
 from serving.common import files
+from serving.common.explain import choices
 from serving.common.tensors import Image
 from serving.errors import BadInput
 
@@ -53,6 +54,8 @@ def save_crops(recording: Path, into: Path, wanted: WantedCrops) -> SavedCrops:
     """Write crops as ``into/LABEL/STREAM_TRACK_NUMBER.jpg``; raises BadInput where a folder cannot be used."""
     read_manifest(recording)
     _begin(into)
+    if wanted.attribute is not None:
+        _check(recording, wanted.attribute)
     saved, tracks = SavedCrops(), _Tracks(wanted)
     for episode in episodes(recording):
         for frame in frames(recording, episode):
@@ -115,6 +118,16 @@ def _begin(into: Path) -> None:
             raise BadInput(f"--into {into}: other things lie there; choose another folder")
     except OSError as error:
         raise BadInput(f"--into {into}: cannot be read ({error.strerror})") from None
+
+
+def _check(recording: Path, attribute: str) -> None:
+    """Raise BadInput where nobody has given this answer: all crops would be unknown."""
+    given: set[str] = set()
+    for result in (each.result for episode in episodes(recording) for each in frames(recording, episode)):
+        given = {answer.name for each in result.objects for answer in each.attributes} or given if result else given
+        if attribute in given:
+            return
+    raise BadInput(f"--attribute {attribute}: is no answer in {recording}{choices(attribute, sorted(given))}")
 
 
 def _folder(each: Object, attribute: str | None) -> str:

@@ -52,6 +52,14 @@ def test_an_answer_of_a_recogniser_names_the_folder_and_without_one_it_is_unknow
     assert save_crops(evidence, tmp_path / "crops", wanted).by_folder == {"van": 1, "unknown": 2}
 
 
+def test_an_answer_that_nobody_gave_is_told_with_those_that_were(tmp_path: Path) -> None:
+    seen = thing(3, "car", attributes=[attribute("red", "colour"), attribute("van", "vehicle_type")])
+    evidence = record(tmp_path / "evidence", seen, frames=3)
+    with pytest.raises(BadInput, match=r"--attribute type: is no answer in .*; .*allowed: colour, vehicle_type"):
+        save_crops(evidence, tmp_path / "crops", WantedCrops("type", 0.0, 1, 0.5))
+    assert not (tmp_path / "crops").exists()
+
+
 def test_what_has_no_track_is_part_of_another_or_too_small_is_left_out(tmp_path: Path) -> None:
     tiny = BoundingBox(x_min=0.5, y_min=0.5, x_max=0.51, y_max=0.52)
     small = thing(5, detection=Detection(bounding_box=tiny, confidence=0.8, label="car"))
