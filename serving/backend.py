@@ -17,7 +17,7 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
-from serving.common.tensors import Array, Batch
+from serving.common.tensors import Array
 from serving.common.threads import ThreadTime
 from serving.engines.exits import RowPolicy
 from serving.errors import ModelError
@@ -153,7 +153,7 @@ class Backend:
         for name in (model, *self._rectangles.shapes(model), *cut):
             await self._loader.unload(name)
 
-    async def infer(self, model: str, batch: Batch, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
+    async def infer(self, model: str, batch: Array, urgency: Urgency, policy: RowPolicy | None = None) -> list[Array]:
         """Outputs for N × … inputs of the card, or of one that was fitted, in the card's order, first axis N.
 
         ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.

@@ -78,33 +78,17 @@ def batch(size: ImageInput, images: Sequence[Pixels | Scalable]) -> tuple[NDArra
     return out, placements
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BytePictures:
-    """Pictures as ``batch`` makes them for bytes, which become the input that it makes for ``size`` as they are run.
+def from_bytes(size: ImageInput, pictures: NDArray[np.uint8]) -> NDArray[Any]:
+    """Pictures (N × any H × any W × 3) as ``batch`` makes them for bytes → the input that it makes for ``size``.
 
-    Bit for bit the same: what is sent as bytes is normalised here, and takes a quarter of the memory until then.
+    Bit for bit the same: what is sent as bytes is normalised here.
     """
-
-    size: ImageInput
-    pictures: Pixels
-    """N × H × W × 3."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return len(self), *self.size.item_shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.size.dtype)
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
-        out = np.empty(self.shape, self.dtype)
-        for row, picture in zip(out, self.pictures, strict=True):
-            _normalise(self.size, cv2.split(picture), row)
-        return out
+    items, height, width, _ = pictures.shape
+    shape = (items, 3, height, width) if size.layout == "nchw" else pictures.shape
+    out = np.empty(shape, np.dtype(size.dtype))
+    for row, picture in zip(out, pictures, strict=True):
+        _normalise(size, cv2.split(picture), row)
+    return out
 
 
 def _resized(size: ImageInput, image: Pixels | Scalable, placement: Placement) -> NDArray[Any]:

@@ -89,8 +89,7 @@ class FakeEngine:
 
 def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> list[NDArray[Any]]:
     """As a network with cuts does it, but that all its taps are the sums of the pictures' channels."""
-    batch = np.asarray(asked.batch)
-    scores, tap = answer(batch)[0], _sums(batch)
+    scores, tap = answer(asked.batch)[0], _sums(asked.batch)
     passage, there = RowPassage([asked], cuts), list(range(len(tap)))
     for cut in range(len(cuts)):
         leaving = passage.hear(cut, there, tap[there])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,6 @@ Image = NDArray[np.uint8]
 """Height × width × 3, blue-green-red."""
 
 
-class Batch(Protocol):
-    """Items for a network: an array, or what becomes one when it is run."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The axes of the array, items first."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
-
-    def __len__(self) -> int: ...
-    def __array__(self) -> Array: ...
-
-
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """The dtype and shape of an input or output; None stands for any size, the first axis is the batch."""
@@ -37,9 +22,9 @@ class TensorSpec:
     dtype: np.dtype[Any]
     shape: tuple[int | None, ...]
 
-    def check(self, batch: Batch, what: str) -> None:
+    def check(self, batch: Array, what: str) -> None:
         """Raise ModelError where a batch has another shape or type; ``what`` names the network and the segment."""
-        fits = len(batch.shape) == len(self.shape) and all(
+        fits = batch.ndim == len(self.shape) and all(
             dim in (None, size) for dim, size in zip(self.shape[1:], batch.shape[1:], strict=True)
         )
         if not fits or batch.dtype != self.dtype:

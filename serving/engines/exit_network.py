@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from serving.common.tensors import Array, Batch
+from serving.common.tensors import Array
 from serving.engines.engine import joined
 from serving.engines.groups import GroupRequest, together
 from serving.engines.onnxruntime import OnnxRuntimeEngine
@@ -44,7 +44,7 @@ class ExitNetwork:
         self.batch_limit = 1 if fixed else max_batch
         self._activations = _activations(engine)
 
-    def check(self, model: str, batch: Batch) -> None:
+    def check(self, model: str, batch: Array) -> None:
         """Raise ModelError where shape or type is not the graph's, or where there is no row."""
         self._engine.inputs[0].check(batch, f"model {self._name!r}")
         if not len(batch):

@@ -7,19 +7,18 @@ them together; then each one's own layers run on its own items, one network afte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from serving.common.tensors import Array, Batch
+from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.engines.network import EngineNetwork, run_in_steps
 
 
 class GroupRequest(NamedTuple):
     model: str
-    batch: Batch
+    batch: Array
     policy: RowPolicy | None = None
     """For a network with cuts; None: all rows run on, nobody answers."""
 
@@ -30,7 +29,7 @@ class Group(Protocol):
     batch_limit: int | None
     """The most items of one run; None: any number."""
 
-    def check(self, model: str, batch: Batch) -> None:
+    def check(self, model: str, batch: Array) -> None:
         """Raise ModelError where a model does not take a batch."""
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
@@ -52,7 +51,7 @@ class NetworkGroup:
         limits = [each.batch_limit for each in (network, *suffixes.values()) if each.batch_limit is not None]
         self.batch_limit = min(limits, default=None)
 
-    def check(self, model: str, batch: Batch) -> None:
+    def check(self, model: str, batch: Array) -> None:
         self._network.check(batch)
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
@@ -79,17 +78,12 @@ class NetworkGroup:
             part.close()
 
 
-def shared_out(outputs: Sequence[Array], batches: Sequence[Batch]) -> list[list[Array]]:
+def shared_out(outputs: Sequence[Array], batches: Sequence[Array]) -> list[list[Array]]:
     """The rows of every output that belong to each batch."""
     ends = np.cumsum([len(batch) for batch in batches])[:-1]
     return [list(parts) for parts in zip(*(np.split(output, ends) for output in outputs), strict=True)]
 
 
-def together(batches: Sequence[Batch]) -> Array:
-    """The items of all batches as one array; an array alone is not copied."""
-    if len(batches) == 1:
-        return np.asarray(batches[0])
-    whole = np.empty((sum(map(len, batches)), *batches[0].shape[1:]), batches[0].dtype)
-    for batch, end in zip(batches, accumulate(map(len, batches)), strict=True):
-        whole[end - len(batch) : end] = batch
-    return whole
+def together(batches: Sequence[Array]) -> Array:
+    """The items of all batches as one; a batch alone is not copied."""
+    return batches[0] if len(batches) == 1 else np.concatenate(batches)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from serving.common.tensors import Array, Batch
+from serving.common.tensors import Array
 from serving.engines.engine import Engine, joined
 from serving.errors import ModelError
 
@@ -47,7 +47,7 @@ class EngineNetwork:
         fixed = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
         self.batch_limit = 1 if fixed else max_batch
 
-    def check(self, batch: Batch) -> None:
+    def check(self, batch: Array) -> None:
         """Raise ModelError where shape or type is not the graph's, or where there is no item."""
         try:
             self._engine.inputs[0].check(batch, f"model {self._name!r}")

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import ceil
 
 from serving.catalogue.cards import ImageInput, ModelCard
-from serving.common.tensors import Batch
+from serving.common.tensors import Array
 from serving.errors import BackendDown, OutOfService, SluiceError
 from serving.graphs.surgery.sizes import Size
 
@@ -107,7 +107,7 @@ class Rectangles:
         near = nearest(wanted, [*known])
         return own if near is None else known[near]
 
-    def name(self, model: str, batch: Batch) -> str:
+    def name(self, model: str, batch: Array) -> str:
         """The name of the network that runs a batch: a model's, or that of its shape that has the batch's."""
         taken = model
         for size, card in self._cards.get(model, {}).items():

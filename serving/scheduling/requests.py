@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from serving.common.tensors import Array, Batch
+from serving.common.tensors import Array
 from serving.engines.exits import RowPolicy
 from serving.errors import SluiceError
 
@@ -51,7 +51,7 @@ class Request:
     """A batch for one model, and the future that its caller awaits."""
 
     model: str
-    batch: Batch
+    batch: Array
     urgency: Urgency
     answer: asyncio.Future[list[Array]]
     policy: RowPolicy | None = None

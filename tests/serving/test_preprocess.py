@@ -184,6 +184,6 @@ def test_pictures_that_travelled_as_bytes_are_normalised_to_the_same_bits(layout
     images = [np.random.default_rng(seed).integers(0, 256, (20, 31, 3), np.uint8) for seed in range(3)]
     expected, _ = preprocess.batch(own, images)
     travelled, _ = preprocess.batch(sent, images)
-    found = np.asarray(preprocess.BytePictures(own, travelled))
+    found = preprocess.from_bytes(own, travelled)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     assert found.tobytes() == expected.tobytes()

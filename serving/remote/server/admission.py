@@ -13,6 +13,8 @@ from serving.remote.server.refusals import BackendFull
 
 LARGEST_INPUTS = 8
 """The inputs of all requests in flight may take so many times as much as the largest one."""
+FLOAT_BYTES = 4
+"""A picture that comes as bytes is a network's input of so many for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class ServerLimits:
 
     @property
     def input_bytes(self) -> int:
-        """The pictures of all requests in flight together."""
-        return LARGEST_INPUTS * self.wire.message_bytes
+        """The inputs of all networks that requests in flight may take together."""
+        return LARGEST_INPUTS * FLOAT_BYTES * self.wire.message_bytes
 
 
 STARTING = "the backend is starting"

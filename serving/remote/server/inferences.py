@@ -14,13 +14,13 @@ from serving.common.tensors import Array
 from serving.common.threads import in_thread
 from serving.common.untrusted import printable
 from serving.errors import Malformed
-from serving.preprocess import BytePictures
+from serving.preprocess import from_bytes
 from serving.remote.protocol import inference_pb2 as pb
 from serving.remote.protocol.asked import QUEUE, read_urgency
 from serving.remote.protocol.parameters import Value, number, read_place, set_parameter, values
 from serving.remote.protocol.tensors import add_output, read_inputs
 from serving.remote.protocol.wire_card import IDENTITY, INPUT, LEAST_SCORE
-from serving.remote.server.admission import Admission, ServerLimits
+from serving.remote.server.admission import FLOAT_BYTES, Admission, ServerLimits
 from serving.remote.server.box_outputs import BoxReader, packed
 from serving.remote.server.network_description import NetworkDescription
 from serving.remote.server.registered_regions import RegionsOfOne
@@ -58,9 +58,10 @@ class Inferences:
         pictures = _only(read_inputs(request, wire, None if regions is None else regions.read))
         wanted = _wanted(network, request)
         items = len(pictures) if pictures.ndim else 0
-        with self._counted(network, urgency, items), self.admission.room(items, pictures.nbytes):
+        with self._counted(network, urgency, items), self.admission.room(items, pictures.size * FLOAT_BYTES):
             card = await self.networks.fitted(network, pictures)
-            outputs = await self.networks.backend.infer(network.name, BytePictures(card.input, pictures), urgency)
+            batch = await _beside(partial(from_bytes, card.input, pictures), pictures.size)
+            outputs = await self.networks.backend.infer(network.name, batch, urgency)
             arrays = await self._told(network, card, outputs, asked)
             queue = self.admission.items - items
         response = pb.ModelInferResponse(model_name=network.name, model_version=network.card.version, id=request.id)

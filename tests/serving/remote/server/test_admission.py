@@ -24,7 +24,7 @@ def test_inputs_together_are_bounded() -> None:
     admission = Admission(LIMITS)
     with admission.room(3, LIMITS.input_bytes):
         assert admission.items == 3
-        with pytest.raises(BackendFull, match="1 more are above 800"):
+        with pytest.raises(BackendFull, match="1 more are above 3200"):
             admission.room(1, 1).__enter__()
     assert (admission.items, admission.input_bytes) == (0, 0)
 

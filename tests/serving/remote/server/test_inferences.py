@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import cv2
@@ -12,18 +11,15 @@ import pytest
 
 from operators.detect.decoding import decode
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.common.tensors import Array, Batch
-from serving.preprocess import BytePictures
+from serving.common.tensors import Array
 from serving.preprocess import batch as prepare
 from serving.remote.protocol.asked import put_urgency, read_queue
 from serving.remote.protocol.parameters import set_parameter, values
 from serving.remote.protocol.service import MODEL_INFER
 from serving.remote.protocol.wire_card import LEAST_SCORE, wire_card
-from serving.scheduling.requests import Request, Urgency
-from serving.scheduling.schedule import Session
+from serving.scheduling.requests import Urgency
 from tests.models import yolox_nano
 from tests.serving.remote.server.running import WIRE, Served, asking, means, pictures, served
-from tests.turns import until
 
 SOON = Urgency(0.0)
 
@@ -34,34 +30,6 @@ async def both(server: Served, model: str, images: list[Array]) -> tuple[dict[st
     sent, _ = prepare(wire_card(card).input, images)
     here, _ = prepare(card.input, images)
     return await server.infer(asking(model, sent)), await server.backend.infer(model, here, SOON)
-
-
-async def test_pictures_wait_as_the_bytes_they_came_as_and_are_run_as_one_batch(tmp_path: Path) -> None:
-    images, waiting = [*pictures(5, 40, 60)], list[Batch]()
-    async with served(Catalogue([SHIPPED]), tmp_path) as server:
-        await server.backend.load("vehicle-type")
-        device, card = server.backend._device, server.backend.card("vehicle-type")
-        submit, before = device.submit, device.stats.batches
-
-        def noted(session: Session, asked: Request) -> None:
-            waiting.append(asked.batch)
-            submit(session, asked)
-
-        device.submit = noted  # type: ignore[method-assign]
-        sent, _ = prepare(wire_card(card).input, images)
-        parts = [sent[:1], sent[1:3], sent[3:]]
-        with device._work:  # no batch begins
-            calls = [asyncio.ensure_future(server.infer(asking("vehicle-type", part))) for part in parts]
-            await until(lambda: len(waiting) == len(parts))
-        found = [next(iter((await call).values())) for call in calls]
-        assert device.stats.batches == before + 1
-        device.submit = submit  # type: ignore[method-assign]
-        here, _ = prepare(card.input, images)
-        whole = await server.backend.infer("vehicle-type", here, SOON)
-    assert sum(each.pictures.nbytes for each in waiting if isinstance(each, BytePictures)) == sent.nbytes
-    np.testing.assert_allclose(np.concatenate(found), whole[0], rtol=1e-5)
-    made = {len(each): np.asarray(each).tobytes() for each in waiting if len(each) == 1}
-    assert made == {1: here[:1].tobytes()}
 
 
 async def test_a_classifier_answers_as_it_does_here(tmp_path: Path) -> None:
