@@ -37,7 +37,7 @@ def command(sinks: Path, check: bool, at: options.Installation, alive: Path | No
     from pipelines.observe.forward.forwarder import ForwardConfig
     from pipelines.observe.forward.opening import open_sinks
 
-    opened = open_sinks(file, sinks.parent)
+    opened = open_sinks(file, sinks)
     if settings is None:
         say("\n".join(_lines(file)))
         return

@@ -74,7 +74,7 @@ def command(
     if sinks is not None and forward is not None:
         from pipelines.observe.forward.opening import open_sinks  # clients of MQTT and HTTP
 
-        listeners = open_sinks(sinks, forward.parent)
+        listeners = open_sinks(sinks, forward)
     outputs = Outputs(out, annotate, report, listening, events, recording, listeners, stay)
     few_arenas()
     run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder, loop=loop)

@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
-def open_sinks(file: SinksFile, folder: Path) -> list[tuple[SinkSpec, Sink]]:
-    """The sinks with what the file says of them; raises BadInput. ``folder``: where relative paths begin."""
-    return [(spec, _open(spec, folder, f"sinks[{number}]")) for number, spec in enumerate(file.sinks)]
+def open_sinks(file: SinksFile, path: Path) -> list[tuple[SinkSpec, Sink]]:
+    """The sinks with what the file says of them; raises BadInput. Relative paths begin at the folder of ``path``."""
+    return [(spec, _open(spec, path.parent, f"{path}: sinks[{number}]")) for number, spec in enumerate(file.sinks)]
 
 
 def _open(spec: MqttSpec | WebhookSpec | OwnSinkSpec, folder: Path, key: str) -> Sink:

@@ -55,7 +55,7 @@ def test_a_web_server_is_told_of_all_of_it_without_a_broker(tmp_path: Path) -> N
     wanted = Query.model_validate({**given, "streams": [{"id": "yard", "uri": str(clip)}]})
     with hooked() as hook:
         sink = {"name": "hook", "to": "webhook", "url": hook.url, "snapshot": {"max_width": 64}}
-        told = open_sinks(SinksFile.model_validate({"version": 1, "sinks": [sink]}), tmp_path)
+        told = open_sinks(SinksFile.model_validate({"version": 1, "sinks": [sink]}), tmp_path / "sinks.yaml")
         outputs = Outputs(str(tmp_path / "results"), events=str(tmp_path / "events"), forward=told)
         run_query(compiled(wanted, catalogue([])), outputs)
     events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]

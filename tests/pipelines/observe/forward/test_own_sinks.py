@@ -72,5 +72,5 @@ def test_a_class_that_is_no_sink_is_refused(package: Path, tmp_path: Path, was: 
 
 
 def test_a_file_with_sinks_of_ours_alone_imports_no_other_package(package: Path, tmp_path: Path) -> None:
-    open_sinks(load_sinks(written(tmp_path, f"{HOOK}}}")), tmp_path)
+    open_sinks(load_sinks(written(tmp_path, f"{HOOK}}}")), tmp_path / "sinks.yaml")
     assert "sluice_lines" not in sys.modules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def test_secrets_come_from_files_and_the_environment_and_are_hidden(
     (tmp_path / "address").write_text("https://a.example/services/T0KEN1234\nanother line\n")
     monkeypatch.setattr("pipelines.query.secret_places.variable", {"HOOK_SECRET": "hunter22hunter22"}.get)
     path = written(tmp_path, "{name: a, to: webhook, url: {file: address}, secret: {env: HOOK_SECRET}}")
-    ((_, sink),) = open_sinks(load_sinks(path), tmp_path)
+    ((_, sink),) = open_sinks(load_sinks(path), path)
     said = "posting to https://a.example/services/T0KEN1234, path /services/T0KEN1234, by hunter22hunter22"
     assert redact(said) == "posting to ***, path /***, by ***"
     assert "hunter22" not in repr(vars(sink))
@@ -109,15 +110,16 @@ def test_secrets_come_from_files_and_the_environment_and_are_hidden(
 def test_a_secret_that_cannot_be_had_is_named_by_its_key(tmp_path: Path, sink: str, said: str) -> None:
     (tmp_path / "short").write_text("hunter22")
     (tmp_path / "empty").write_text("\n")
-    with pytest.raises(BadInput, match=said) as caught:
-        open_sinks(load_sinks(written(tmp_path, sink)), tmp_path)
+    path = written(tmp_path, sink)
+    with pytest.raises(BadInput, match=rf"^{re.escape(str(path))}: .*{said}") as caught:
+        open_sinks(load_sinks(path), path)
     assert "hunter22" not in str(caught.value)
 
 
 def test_a_password_in_the_clear_is_remarked_upon(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "password").write_text("hunter22")
     path = written(tmp_path, "{name: a, to: mqtt, url: 'mqtt://a', username: u, password: {file: password}}")
-    open_sinks(load_sinks(path), tmp_path)
+    open_sinks(load_sinks(path), path)
     assert [record.getMessage() for record in caplog.records] == [
         "sink a: the password travels without encryption: mqtts:// encrypts it"
     ]
