@@ -163,7 +163,7 @@ class GalleryRecogniser(Recogniser):
         """
         kept, names, paths = self._kept(model), *zip(*self.pictures(), strict=True)
         keys = [await asyncio.to_thread(picture_key, path) for path in paths]
-        known = {} if kept is None else kept.read()
+        known = {} if kept is None else await asyncio.to_thread(kept.read)
         if (probe := next((key for key in keys if key in known), None)) is not None:
             (now,) = await self._vectors(model, [paths[keys.index(probe)]])
             if known[probe].shape != now.shape or not np.allclose(known[probe], now, atol=SAME):
@@ -173,7 +173,7 @@ class GalleryRecogniser(Recogniser):
             some = dict(islice(fresh.items(), start, start + CHUNK))
             known |= zip(some, await self._vectors(model, list(some.values())), strict=True)
         if kept is not None and (fresh or known.keys() - keys):  # also without who has left
-            kept.write({key: known[key] for key in keys})
+            await asyncio.to_thread(kept.write, {key: known[key] for key in keys})
         return Gallery(names, paths, np.stack([known[key] for key in keys]))
 
     async def _vectors(self, model: str, paths: Sequence[Path]) -> NDArray[np.float32]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import cv2
 import msgspec
@@ -125,6 +127,24 @@ async def test_a_picture_is_embedded_once_and_one_of_them_at_each_start(tmp_path
     region = make_region()
     await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
     assert region.attributes[0].label == "eve"
+
+
+async def test_the_loop_does_not_wait_for_the_file_of_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = list[threading.Thread]()
+
+    def noted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def does(*of: Any) -> Any:
+            threads.append(threading.current_thread())
+            return real(*of)
+
+        return does
+
+    enrolled(tmp_path / "people", ada=[BLUE])
+    monkeypatch.setattr(KeptVectors, "read", noted(KeptVectors.read))
+    monkeypatch.setattr(KeptVectors, "write", noted(KeptVectors.write))
+    await prepared(tmp_path)
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 async def test_nothing_is_kept_of_a_picture_that_was_removed(tmp_path: Path) -> None:
