@@ -65,8 +65,10 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What tests build and measure of models lies in a folder of their own, and is not there at the next run."""
+def _nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests build and measure of models lies in a folder of their own, and is not there at the next run; models
+    that the user has pulled are not there either."""
     with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patched.setenv("SLUICE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
