@@ -43,7 +43,8 @@ class SampleWindows:
                     log.warning(
                         "%d windows of samples are in use: nothing is learnt of stream %s, nor of others that come: "
                         "give some streams a query of their own",
-                        *(MOST_WINDOWS, stream),
+                        MOST_WINDOWS,
+                        stream,
                     )
                 return
             window = self._windows[subject, dims] = SampleWindow(dims, min(WINDOW_BYTES, self._budget_bytes))

@@ -80,7 +80,11 @@ class JsonLines:
             if self._owned:
                 not_removed(self._file, Path(self._target))
             while left:
-                left = left[self._file.write(left) :]
+                taken = self._file.write(left)
+                if taken is None:  # another process has set our stdout not to wait
+                    select.select((), (self._file,), ())
+                else:
+                    left = left[taken:]
             self._file.flush()
         except OSError as error:
             if isinstance(error, BrokenPipeError) and (not self._owned or self._target.startswith("/dev/")):

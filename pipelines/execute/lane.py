@@ -49,11 +49,9 @@ class Claim(Generic[Turn, T]):
         if not self.done.done():
             if not isinstance(error, Dropped):
                 log.debug("a frame has failed", exc_info=error)
-            # The calls that it went through hold this claim, and would with it keep the frame in memory.
-            each: BaseException | None = error
-            while each is not None:
-                each.__traceback__, each = None, each.__cause__ or each.__context__
-            self.done.set_exception(error)
+            # The calls that it and its causes went through hold this claim, and would with it keep the frame in memory.
+            error.__cause__ = error.__context__ = None
+            self.done.set_exception(error.with_traceback(None))
 
 
 TakeTurn = Callable[[Callable[[Turn], Awaitable[None]]], Awaitable[None]]

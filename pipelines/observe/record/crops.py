@@ -124,7 +124,7 @@ def _check(recording: Path, attribute: str) -> None:
     """Raise BadInput where nobody has given this answer: all crops would be unknown."""
     given: set[str] = set()
     for result in (each.result for episode in episodes(recording) for each in frames(recording, episode)):
-        given = {answer.name for each in result.objects for answer in each.attributes} or given if result else given
+        given |= {answer.name for found in (result.objects if result else ()) for answer in found.attributes}
         if attribute in given:
             return
     raise BadInput(f"--attribute {attribute}: is no answer in {recording}{choices(attribute, sorted(given))}")

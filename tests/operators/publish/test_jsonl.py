@@ -7,8 +7,12 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Event, Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -193,3 +197,42 @@ def test_a_reader_that_has_gone_is_told(tmp_path: Path) -> None:
     with pytest.raises(SluiceError, match=r"^cannot write results to \S*pipe: Broken pipe$"):
         sink.write(result(0))
     sink.close()
+
+
+full = Event()
+
+
+class Unwilling(FileIO):
+    """A pipe that does not wait; says how often there was no room."""
+
+    refused = 0
+
+    def write(self, data: Any) -> int:
+        taken = super().write(data)
+        if taken is None:
+            self.refused += 1
+            full.set()
+        return taken
+
+
+def test_a_stdout_that_does_not_wait_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    pipe, got = Unwilling(writer, "w"), bytearray()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=SimpleNamespace(raw=pipe)))
+    sink, lines = JsonLines("-"), 500
+
+    def read() -> None:
+        full.wait()
+        while got.count(b"\n") < lines:
+            got.extend(os.read(reader, 1 << 12))
+
+    reading = Thread(target=read)
+    reading.start()
+    for seq in range(lines):
+        sink.write(result(seq))
+    reading.join()
+    assert [from_json(line, Result).seq for line in got.splitlines()] == list(range(lines))
+    assert pipe.refused <= 2 * lines, "it is asked again and again while there is no room"
+    pipe.close()
+    os.close(reader)

@@ -49,6 +49,21 @@ async def outcome(task):
         return drop.cause
 
 
+async def test_an_error_that_is_its_own_cause_ends_its_frame_and_no_more():
+    bench = Bench("block")
+
+    async def work(turn):
+        error = OSError("broken")
+        raise error from error
+
+    with pytest.raises(OSError, match="broken") as found:
+        await run(bench.lane, 0, work, bench.patience)
+    assert found.value.__cause__ is None
+    task = bench.put(1)
+    bench.gate.set()
+    assert await task == 1
+
+
 async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
     bench = Bench("block", depth=2)
     tasks = [bench.put(seq, deadline=0.0) for seq in range(10)]

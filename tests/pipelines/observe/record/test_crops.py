@@ -53,8 +53,9 @@ def test_an_answer_of_a_recogniser_names_the_folder_and_without_one_it_is_unknow
 
 
 def test_an_answer_that_nobody_gave_is_told_with_those_that_were(tmp_path: Path) -> None:
-    seen = thing(3, "car", attributes=[attribute("red", "colour"), attribute("van", "vehicle_type")])
-    evidence = record(tmp_path / "evidence", seen, frames=3)
+    record(tmp_path / "evidence", thing(3, "car", attributes=[attribute("red", "colour")]), frames=3)
+    later = thing(3, "car", attributes=[attribute("van", "vehicle_type")])
+    evidence = record(tmp_path / "evidence", later, stream="gate", frames=3)
     with pytest.raises(BadInput, match=r"--attribute type: is no answer in .*; .*allowed: colour, vehicle_type"):
         save_crops(evidence, tmp_path / "crops", WantedCrops("type", 0.0, 1, 0.5))
     assert not (tmp_path / "crops").exists()
