@@ -2,7 +2,8 @@
 
 Threads that wait for each other at every operator cost processor time, and many networks made of many small operators
 gain nothing from them (``benchmarks/spinning.py``). So both are tried when a network is first loaded on a machine, and
-what is found is kept beside its artefacts, for as long as processor, cores and engine stay the same.
+what is found is kept beside its artefacts, for as long as processor, cores and engine stay the same. All cores must not
+take more processor time than one, unless the network is so slow that a deadline may need them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from serving.common import files as atomic
 from serving.common.untrusted import decode
@@ -35,14 +38,33 @@ SPEED_UP = 1.5
 """All cores are used where one takes at least so many times as long."""
 SMALL_S = 0.0015
 """A run that takes no longer is not worth more threads: handing its answer on takes as long."""
+SLOW_S = 0.05
+"""A run that takes longer is worth more processor time where all make it quicker: a deadline may need it."""
 TRIED, TRIED_S = 4, 0.1
-"""Runs of one item, of which the quickest counts, and the time after which no further one begins."""
+"""Runs of one item, of which the least counts, and the time after which no further one begins."""
 
 LARGEST = 4096
 """Bytes of what is kept."""
 
 LOADING_S = 5.0
 """A network that takes longer to load is run by all."""
+
+
+class Taken(NamedTuple):
+    """Seconds of one item."""
+
+    elapsed_s: float
+    processor_s: float
+    """Of the whole process."""
+
+
+Clock = Callable[[], Taken]
+"""Seconds so far."""
+
+
+def clock() -> Taken:
+    """The process's own."""
+    return Taken(time.perf_counter(), time.process_time())
 
 
 class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,29 +74,34 @@ class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed: int
     """As many might have been used."""
     fingerprint: Fingerprint
+    version: Literal[2]
+    """Of the rule by which it was found."""
 
 
-def all_pay(one_s: float, all_s: float) -> bool:
-    """Whether all cores run a network, of which one thread takes ``one_s`` for an item and they ``all_s``.
+def all_pay(one: Taken, everyone: Taken) -> bool:
+    """Whether all cores run a network, by what an item takes with one thread and with all of them.
 
-    >>> all_pay(one_s=0.013, all_s=0.012), all_pay(one_s=0.007, all_s=0.004), all_pay(one_s=0.0009, all_s=0.0005)
-    (False, True, False)
+    >>> all_pay(one=Taken(0.013, 0.013), everyone=Taken(0.012, 0.019))
+    False
+    >>> all_pay(one=Taken(0.007, 0.007), everyone=Taken(0.004, 0.007))
+    True
     """
-    return one_s > SMALL_S and one_s >= SPEED_UP * all_s
+    quicker = one.elapsed_s > SMALL_S and one.elapsed_s >= SPEED_UP * everyone.elapsed_s
+    return quicker and (one.elapsed_s > SLOW_S or everyone.processor_s <= one.processor_s)
 
 
-def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, clock: Callable[[], float]) -> int:
+def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, now: Clock) -> int:
     """How many threads of those allowed run a network, found by running it; SluiceError where it fails.
 
     One after the other, so that its weights are in memory once. All, where that cannot be known.
     """
-    one_s = _quickest_s(segments, open_with(1), clock)
-    if one_s is None:
+    one = _least(segments, open_with(1), now)
+    if one is None:
         return allowed
-    if one_s <= SMALL_S:
+    if one.elapsed_s <= SMALL_S:
         return 1
-    all_s = _quickest_s(segments, open_with(allowed), clock)
-    return allowed if all_s is None or all_pay(one_s, all_s) else 1
+    everyone = _least(segments, open_with(allowed), now)
+    return allowed if everyone is None or all_pay(one, everyone) else 1
 
 
 def chosen(directory: Path | None, variant: Variant, segments: Segments, open_with: Open, allowed: int) -> int:
@@ -88,7 +115,7 @@ def chosen(directory: Path | None, variant: Variant, segments: Segments, open_wi
     known = _read(path)
     if known is not None and (known.allowed, known.fingerprint) == (allowed, machine) and known.threads in (1, allowed):
         return known.threads
-    found = ThreadChoice(fewest(segments(), open_with, allowed, time.perf_counter), allowed, machine)
+    found = ThreadChoice(fewest(segments(), open_with, allowed, clock), allowed, machine, 2)
     try:
         atomic.write(path, msgspec.json.encode(found))
     except SluiceError as error:
@@ -104,22 +131,23 @@ def _read(path: Path) -> ThreadChoice | None:
         return None
 
 
-def _quickest_s(segments: Sequence[bytes], engine: Engine, clock: Callable[[], float]) -> float | None:
-    """Seconds of one item through all segments, in the best of a few runs; None where that is not to be known.
+def _least(segments: Sequence[bytes], engine: Engine, now: Clock) -> Taken | None:
+    """What one item takes through all segments, the least of a few runs; None where that is not to be known.
 
     An input may leave its size open, or the network take so long to load that it must not be loaded often.
     """
-    started_s = clock()
+    started_s = now().elapsed_s
     with closing(engine):
         engine.load(segments)
-        if clock() - started_s > LOADING_S:
+        if now().elapsed_s - started_s > LOADING_S:
             return None
         if not all(spec.sizes_known for spec in engine.inputs):
             return None
         items = [spec.blank() for spec in engine.inputs]
-        times = [clock()]
-        while len(times) <= TRIED and times[-1] - times[0] < TRIED_S:
+        times = [now()]
+        while len(times) <= TRIED and times[-1].elapsed_s - times[0].elapsed_s < TRIED_S:
             for index, item in enumerate(items):
                 engine.run(index, item)
-            times.append(clock())
-        return min(after - before for before, after in pairwise(times))
+            times.append(now())
+        runs = [Taken(*np.subtract(after, before).tolist()) for before, after in pairwise(times)]
+        return Taken(*map(min, zip(*runs, strict=True)))

@@ -17,9 +17,11 @@ from serving.loading.opening import open_group
 from serving.loading.thread_choice import (
     LARGEST,
     LOADING_S,
+    SLOW_S,
     SMALL_S,
     SPEED_UP,
     TRIED,
+    Taken,
     ThreadChoice,
     all_pay,
     chosen,
@@ -38,15 +40,22 @@ class Machine:
     """Runs networks that take so many seconds with one thread and with all; its clock stands still meanwhile."""
 
     def __init__(
-        self, one_s: float, all_s: float, shape: tuple[int | None, ...] = (None, 3, 4, 4), loading_s: float = 0.0
+        self,
+        one_s: float,
+        all_s: float,
+        shape: tuple[int | None, ...] = (None, 3, 4, 4),
+        loading_s: float = 0.0,
+        dearer: float = 1.0,
     ) -> None:
-        self.now_s, self.shape, self.loading_s = 0.0, shape, loading_s
+        """``dearer``: the processor time of all threads over that of one."""
+        self.now_s, self.processor_s, self.shape, self.loading_s = 0.0, 0.0, shape, loading_s
         self.seconds = {1: one_s, ALLOWED: all_s}
+        self.processor = {1: one_s, ALLOWED: one_s * dearer}
         self.opened: list[int] = []
         self.in_memory = 0
 
-    def clock(self) -> float:
-        return self.now_s
+    def clock(self) -> Taken:
+        return Taken(self.now_s, self.processor_s)
 
     def open(self, threads: int) -> FakeEngine:
         self.opened.append(threads)
@@ -69,6 +78,7 @@ class FakeEngine:
 
     def run(self, segment: int, batch: Array) -> list[Array]:
         self._machine.now_s += self._machine.seconds[self._threads]
+        self._machine.processor_s += self._machine.processor[self._threads]
         self.runs += 1
         return [batch]
 
@@ -80,16 +90,30 @@ class FakeEngine:
 
 
 def test_all_cores_run_what_they_make_much_quicker() -> None:
-    assert all_pay(0.010, 0.010 / SPEED_UP)
-    assert not all_pay(0.010, 0.011 / SPEED_UP)
-    assert not all_pay(SMALL_S, SMALL_S / 100), "however quick"
+    assert all_pay(Taken(0.010, 0.010), Taken(0.010 / SPEED_UP, 0.010))
+    assert not all_pay(Taken(0.010, 0.010), Taken(0.011 / SPEED_UP, 0.010))
+    assert not all_pay(Taken(SMALL_S, SMALL_S), Taken(SMALL_S / 100, SMALL_S)), "however quick"
+
+
+def test_all_cores_must_not_be_dearer_where_one_is_quick_enough() -> None:
+    assert not all_pay(Taken(0.010, 0.010), Taken(0.005, 0.0101))
+    assert not all_pay(Taken(SLOW_S, SLOW_S), Taken(SLOW_S / 2, 1.01 * SLOW_S))
+    assert all_pay(Taken(1.01 * SLOW_S, SLOW_S), Taken(SLOW_S / 2, 2 * SLOW_S)), "a deadline may need it"
 
 
 @pytest.mark.parametrize(
-    ("one_s", "all_s", "threads"), [(0.02, 0.01, ALLOWED), (0.013, 0.0125, 1), (0.02, 0.03, 1), (0.001, 0.0001, 1)]
+    ("one_s", "all_s", "dearer", "threads"),
+    [
+        (0.02, 0.01, 1.0, ALLOWED),
+        (0.02, 0.01, 1.1, 1),
+        (0.2, 0.1, 1.1, ALLOWED),
+        (0.013, 0.0125, 1.0, 1),
+        (0.02, 0.03, 1.0, 1),
+        (0.001, 0.0001, 1.0, 1),
+    ],
 )
-def test_both_are_tried(one_s: float, all_s: float, threads: int) -> None:
-    machine = Machine(one_s, all_s)
+def test_both_are_tried(one_s: float, all_s: float, dearer: float, threads: int) -> None:
+    machine = Machine(one_s, all_s, dearer=dearer)
     assert fewest([b""], machine.open, ALLOWED, machine.clock) == threads
     assert machine.opened == ([1, ALLOWED] if one_s > SMALL_S else [1])
     assert not machine.in_memory, "given back"
@@ -117,9 +141,14 @@ def test_a_network_that_takes_long_to_load_is_loaded_once_more_only() -> None:
     assert not machine.in_memory
 
 
+def _of_an_earlier_rule() -> bytes:
+    found = msgspec.to_builtins(ThreadChoice(1, ALLOWED, fingerprint("onnxruntime"), 2))
+    return msgspec.json.encode({key: value for key, value in found.items() if key != "version"})
+
+
 def test_a_choice_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(0.013, 0.0125)
-    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    monkeypatch.setattr(thread_choice, "clock", machine.clock)
     for _ in range(3):
         assert chosen(tmp_path / "net", VARIANT, lambda: [b""], machine.open, ALLOWED) == 1
     assert machine.opened == [1, ALLOWED], "once"
@@ -133,16 +162,17 @@ def test_a_choice_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         b"no JSON",
         b"{" * (LARGEST + 1),
         msgspec.json.encode({"threads": 1}),
-        msgspec.json.encode(ThreadChoice(3, ALLOWED, fingerprint("onnxruntime"))),
-        msgspec.json.encode(ThreadChoice(1, 2, fingerprint("onnxruntime"))),
-        msgspec.json.encode(ThreadChoice(1, ALLOWED, Fingerprint("another", 2, 4, "onnxruntime 1"))),
+        msgspec.json.encode(ThreadChoice(3, ALLOWED, fingerprint("onnxruntime"), 2)),
+        msgspec.json.encode(ThreadChoice(1, 2, fingerprint("onnxruntime"), 2)),
+        msgspec.json.encode(ThreadChoice(1, ALLOWED, Fingerprint("another", 2, 4, "onnxruntime 1"), 2)),
+        _of_an_earlier_rule(),
     ],
-    ids=["garbage", "huge", "half", "impossible", "fewer allowed", "another machine"],
+    ids=["garbage", "huge", "half", "impossible", "fewer allowed", "another machine", "an earlier rule"],
 )
 def test_what_does_not_hold_here_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bytes) -> None:
     (tmp_path / "onnxruntime-fp32.threads.json").write_bytes(found)
     machine = Machine(0.02, 0.01)
-    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    monkeypatch.setattr(thread_choice, "clock", machine.clock)
     assert chosen(tmp_path, VARIANT, lambda: [b""], machine.open, ALLOWED) == ALLOWED
     assert machine.opened == [1, ALLOWED]
 
@@ -152,7 +182,7 @@ def test_a_place_that_cannot_be_written_costs_a_try_at_every_start(
 ) -> None:
     (tmp_path / "file").touch()
     machine = Machine(0.02, 0.02)
-    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    monkeypatch.setattr(thread_choice, "clock", machine.clock)
     with caplog.at_level("INFO"):
         assert chosen(tmp_path / "file" / "net", VARIANT, lambda: [b""], machine.open, ALLOWED) == 1
     assert "tried at every start" in caplog.text
