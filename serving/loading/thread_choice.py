@@ -55,7 +55,7 @@ class Taken(NamedTuple):
 
     elapsed_s: float
     processor_s: float
-    """Of the whole process."""
+    """All threads of the process together."""
 
 
 Clock = Callable[[], Taken]
@@ -75,7 +75,7 @@ class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As many might have been used."""
     fingerprint: Fingerprint
     version: Literal[2]
-    """Of the rule by which it was found."""
+    """The rule by which it was found."""
 
 
 def all_pay(one: Taken, everyone: Taken) -> bool:
@@ -132,7 +132,7 @@ def _read(path: Path) -> ThreadChoice | None:
 
 
 def _least(segments: Sequence[bytes], engine: Engine, now: Clock) -> Taken | None:
-    """What one item takes through all segments, the least of a few runs; None where that is not to be known.
+    """The least that one item takes through all segments, of a few runs; None where that is not to be known.
 
     An input may leave its size open, or the network take so long to load that it must not be loaded often.
     """
