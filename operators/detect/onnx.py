@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -82,10 +82,12 @@ class OnnxDetector:
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call, model: str) -> list[Region]:
         card = await self._card(frame, model, call.detail)
         looks, took, children = self._looks(frame, regions), ThreadTime(), list[Region]()
+        urgency = call.urgency
         for some in at_once(card.input, len(looks)):
             part = looks[some]
             batch, placements = await prepared(card.input, [crop.pixels for crop, _ in part], took)
-            outputs = await self._engine.infer(model, batch, call.urgency)
+            outputs = await self._engine.infer(model, batch, urgency)
+            urgency = replace(urgency, droppable=False)  # no answer that is there is thrown away
             found = await self._decoded(card, outputs, took)
             for (crop, parent), placement, detections in zip(part, placements, found, strict=True):
                 children += self._regions(card, crop, placement, parent, detections)

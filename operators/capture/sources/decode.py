@@ -240,6 +240,8 @@ class VideoReader:
         self._times.fed(packet)
         try:
             frames: list[Any] = packet.decode() + self._held_back(packet)
+            if self._sampling.mode == "keyframes":
+                frames = [frame for frame in frames if frame.key_frame]  # the decoder of VP9 skips none
         except av.error.DecoderNotFoundError:
             raise SourceError(f"{self._uri}: no decoder for its codec", "codec_unsupported") from None
         except av.error.FFmpegError as error:

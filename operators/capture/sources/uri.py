@@ -47,6 +47,7 @@ class SourceUri:
         scheme, separator, rest = self._text.partition("://")
         self._scheme = scheme.lower() if separator else ""
         self._rest = rest if separator else ""
+        self._text = (self._scheme or scheme) + separator + rest  # FFmpeg knows small letters alone
         self.kind = self._classify()
         if fill is not None:
             self._check_placeholders()

@@ -17,12 +17,15 @@ from operators.detect.detail.dial import AutoDetail
 from operators.detect.detections import Detections, one_per_place, overlaps
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
+from operators.inference import InferenceAround
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
-from serving.errors import ModelError
+from serving.engines.exits import RowPolicy
+from serving.errors import ModelError, TooLate
 from serving.graphs.surgery.sizes import Size
 from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import Urgency
 from tests.models import save_graph, write_card, yolox_nano
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
@@ -120,6 +123,32 @@ async def test_a_crowd_is_looked_into_a_few_at_a_time(monkeypatch: pytest.Monkey
     assert sorted((each.parent_id, each.label) for each in found) == [
         (0, "cat"), (1, "dog"), (2, "cat"), (3, "cat"), (4, "dog"), (5, "cat"), (6, "cat"),
     ]  # fmt: skip
+
+
+async def test_a_crowd_is_looked_into_late_once_a_part_of_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Hurried(pets([CAT]))
+    monkeypatch.setattr(inference, "INPUT_BYTES", 3 * engine.card("pets").input.width ** 2 * 3 * 4 + 1)
+    parents = [make_region(0.1 * place, 0.5, 0.1, 0.5, id=place) for place in range(7)]
+    detector, late = OnnxDetector(engine, "faces", ["pets"], inside=True), call("pets", 0.0)
+    ask = replace(late, urgency=replace(late.urgency, droppable=True))
+    with pytest.raises(TooLate):
+        await detector.process(make_frame(), parents, ask)
+    engine.answers = 1
+    assert len(await detector.process(make_frame(), parents, ask)) == 7
+
+
+class Hurried(InferenceAround):
+    """Answers so many requests, and later those alone that may not be given up."""
+
+    answers = 0
+
+    async def infer(
+        self, model: str, batch: np.ndarray, urgency: Urgency, policy: RowPolicy | None = None
+    ) -> list[np.ndarray]:
+        self.answers -= 1
+        if urgency.droppable and self.answers < 0:
+            raise TooLate("it could not be answered in time")
+        return await super().infer(model, batch, urgency, policy)
 
 
 async def test_inside_nothing_nothing_is_asked() -> None:

@@ -66,8 +66,9 @@ def test_all_frames_in_order_with_their_times(tmp_path: Path) -> None:
     assert summary is None
 
 
-def test_fps_and_keyframes(tmp_path: Path) -> None:
-    clip = make_clip(tmp_path / "a.mkv", frames=48, fps=12, keyframe_every=12)
+@pytest.mark.parametrize("codec", ["libx264", "libvpx", "libvpx-vp9"])
+def test_fps_and_keyframes(tmp_path: Path, codec: str) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=48, fps=12, codec=codec, keyframe_every=12)
     assert len(read(clip, Sampling("fps", 3))[0]) == 12
     pictures, summary = read(clip, Sampling("keyframes"))
     assert [picture.media_time_s for picture in pictures] == pytest.approx([0, 1, 2, 3])
