@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
-import cv2
-
 from benchmarks.skipping_parts.recorded import Found, copies
 from operators.capture.picture import MotionGate
 from operators.detect.needed.ahead import FEWEST
@@ -17,6 +15,7 @@ from operators.detect.needed.carried import aged
 from operators.detect.needed.matching import agreement
 from operators.detect.needed.policy import Reason
 from operators.detect.needed.stream import StreamView
+from operators.frames.changes import thumbnail
 from operators.frames.frame import Frame, Region
 from pipelines.execute.ahead import FRAMES_AHEAD
 
@@ -65,8 +64,7 @@ class Gate:
 
     def answer(self, frame: Frame, detect: Detect) -> Answered:
         """See ``Rule``."""
-        small = cv2.cvtColor(cv2.resize(frame.image, (160, 90), interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
-        if not self._gate.passes(small):
+        if not self._gate.passes(thumbnail(frame.pixels)):
             return Answered(self._regions, False)
         self._regions = detect(frame)
         return Answered(self._regions, True)

@@ -16,10 +16,11 @@ from msgspec import UNSET, UnsetType
 
 from operators.capture.lead_in import LeadIn
 from operators.capture.outlet import Blocking, CaptureCallbacks, Newest
-from operators.capture.picture import MotionGate, Picture, thumbnail
+from operators.capture.picture import MotionGate, Picture
 from operators.capture.sources.failures import Reason
 from operators.capture.sources.hardware import Hardware
 from operators.capture.spec import CaptureSpec
+from operators.frames.changes import thumbnail
 from operators.frames.frame import frame_of
 from operators.frames.planes import Pixels
 from operators.observer import UNOBSERVED, Observer

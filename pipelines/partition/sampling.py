@@ -12,9 +12,10 @@ from typing import Final, Literal
 
 from msgspec import UNSET
 
-from operators.capture.picture import MotionGate, thumbnail_of
+from operators.capture.picture import MotionGate
 from operators.capture.sources.sampling import interval_of
-from operators.frames.codec import DECODING_BYTES_PER_PIXEL, FrameError
+from operators.frames.changes import WIDTH, thumbnail
+from operators.frames.codec import DECODING_BYTES_PER_PIXEL, FrameError, decode_frame
 from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.frame_room import ByteBudget
 from pipelines.query.query_file import Fps, Query
@@ -156,7 +157,8 @@ class MotionGates:
                 return False
             await self._memory.take(size_bytes)
             try:
-                return not gate.passes.passes(await in_thread(lambda: thumbnail_of(header, data)))
+                small = await in_thread(lambda: thumbnail(decode_frame(header, data, WIDTH).pixels))
+                return not gate.passes.passes(small)
             except FrameError:
                 return False
             finally:

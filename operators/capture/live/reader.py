@@ -12,7 +12,7 @@ from typing import Final, cast
 from operators.capture.live import protocol as wire
 from operators.capture.live.protocol import Channel
 from operators.capture.live.stall import LONGEST_S, StallWatch
-from operators.capture.picture import FreezeWatch, Picture, thumbnail
+from operators.capture.picture import FreezeWatch, Picture, samples
 from operators.capture.run import CaptureRun
 from operators.capture.sources.failures import PERSISTENT, Reason
 from operators.frames.planes import Pixels
@@ -179,7 +179,7 @@ class _Connection:
                 case wire.PictureFollows():
                     assert pixels is not None
                     timeout_s = self._alive()
-                    if self._freeze is not None and self._freeze.frozen(thumbnail(pixels), time.monotonic()):
+                    if self._freeze is not None and self._freeze.frozen(samples(pixels), time.monotonic()):
                         return self._frozen()
                     self._accept(message, pixels)
         return self._ending("ended", "stopped")

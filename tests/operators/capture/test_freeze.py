@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.capture.picture import FREEZE_PICTURES, FreezeWatch, thumbnail
+from operators.capture.picture import FREEZE_PICTURES, FreezeWatch, samples
 
 STILL = np.full((36, 64), 90, np.uint8)
 
@@ -31,4 +31,4 @@ def test_a_still_scene_with_sensor_noise_is_alive() -> None:
     watch = FreezeWatch(timeout_s=2)
     for now_s in range(20):
         noisy = np.clip(90 + rng.normal(0, 1.0, (432, 768, 3)), 0, 255).astype(np.uint8)
-        assert not watch.frozen(thumbnail(noisy), now_s)
+        assert not watch.frozen(samples(noisy), now_s)
