@@ -6,7 +6,7 @@ two lies a band in which nothing changes, so an object that stands on the border
 
 At a line only places farther from it than such a share count. The straight way from one such place to the next crosses
 the line or does not, so an object that trembles on it, or goes round its end, has not crossed. A crossing is believed
-once the object is still beyond after ``settle_s``.
+once the object was seen at such places beyond for ``settle_s`` without a break.
 """
 
 from __future__ import annotations
@@ -111,14 +111,19 @@ class Passage:
         self._place: Point | None = None
         """Where it last was, away from the line."""
         self._beyond: tuple[Direction, SightingMoment] | None = None
-        """A crossing that is not believed yet, and when it was first seen beyond."""
+        """A crossing that is not believed yet, and since when it is seen beyond and away from the line."""
+        self._near = False
+        """Whether it was seen near the line last."""
 
     def see(self, seen: Sighting, rules: Hysteresis) -> Crossed | None:
         point = seen.point(self.line.anchor)
-        if self.line.is_close(point, seen.size, rules.margin):
+        before, self._near = self._near, self.line.is_close(point, seen.size, rules.margin)
+        if self._near:
             return None
         self._turn(crossings(self.line.sides, self._place or point, point), seen.moment)
         self._place = point
+        if before and self._beyond is not None:
+            self._beyond = self._beyond[0], seen.moment
         if self._beyond is None or not rules.settled(self._beyond[1], seen.moment):
             return None
         return self.ended()

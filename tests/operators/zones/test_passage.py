@@ -70,6 +70,13 @@ def test_an_object_that_is_parked_on_the_line_fires_once_at_most(fps: float, off
         assert len(ways(list(trembling(come, 0.03, rng)), fps=fps)) <= 1
 
 
+@pytest.mark.parametrize("fps", [1.0, 5.0, 25.0])
+def test_one_that_stands_on_the_line_and_is_seen_beyond_it_now_and_then_has_not_crossed(fps: float) -> None:
+    rng = Random(fps)
+    assert len(ways(list(trembling([(0.5, 0.5)] * 1500, 0.07, rng)), fps=fps)) <= 1
+    assert ways([ABOVE, BELOW, *[(0.5, 0.5)] * 9, BELOW, (0.5, 0.5), ABOVE, ABOVE]) == []
+
+
 @settings(deadline=None)
 @given(st.floats(0, 0.04), st.integers(0, 1000), st.sampled_from([5.0, 10.0, 25.0]), st.booleans())
 def test_a_trembling_object_that_crosses_does_so_once(sigma: float, seed: int, fps: float, up: bool) -> None:
