@@ -2,5 +2,5 @@
 and put into media time.
 
 Read in this order: ``uri``, ``open``, ``decode``, ``opening``, ``hardware``, ``devices``, ``images``,
-``convert``, ``sampling``, ``frame_times``, ``stamp_order``, ``media_clock``, ``failures``.
+``high_range``, ``convert``, ``sampling``, ``frame_times``, ``stamp_order``, ``media_clock``, ``failures``.
 """

@@ -12,6 +12,7 @@ import numpy as np
 from av.sidedata.sidedata import SideDataContainer
 from av.video.reformatter import Colorspace, Interpolation, VideoReformatter
 
+from operators.capture.sources.high_range import LEVELS
 from operators.frames.codec import fitted
 from operators.frames.planes import Encoding, Pixels, Planes
 from serving.common.tensors import Image
@@ -47,7 +48,8 @@ class Converter:
 
     def pixels(self, frame: av.VideoFrame) -> Pixels:
         """The frame's own planes where they need no change, else its image."""
-        encoding = None if frame.color_range == _FULL_RANGE else _ENCODINGS.get(int(frame.colorspace))
+        odd = frame.color_range == _FULL_RANGE or frame.color_trc in LEVELS
+        encoding = None if odd else _ENCODINGS.get(int(frame.colorspace))
         even = not (frame.width % 2 or frame.height % 2) and frame.height > 2  # FFmpeg makes no image of two rows
         kept = fitted(*self._squared(frame), self._max_width) == (frame.width, frame.height)
         if encoding is None or not even or not kept or _turn(frame) != _AS_IT_IS or frame.format.name not in _PLANAR:
@@ -71,6 +73,8 @@ class Converter:
             frame, width=width, height=height, format="bgr24", interpolation=Interpolation.AREA, threads=1
         )
         image: Image = np.ascontiguousarray(converted.to_ndarray())
+        if (levels := LEVELS.get(frame.color_trc)) is not None:
+            image = cast(Image, cv2.LUT(image, levels))
         image = cast(Image, cv2.transpose(image)) if sideways else image
         return image if flip is None else cast(Image, cv2.flip(image, flip))
 

@@ -48,6 +48,36 @@ def test_colours_come_back(colorspace: int, pixel_format: str, color_range: int)
     assert np.abs(image.astype(int) - bgr).max() <= 4
 
 
+def pq(light: np.ndarray) -> np.ndarray:
+    """Light in cd/m² → the code of ITU-R BT.2100, table 4, 0…1."""
+    root = (light / 10_000) ** 0.1593017578125
+    return np.asarray(((0.8359375 + 18.8515625 * root) / (1 + 18.6875 * root)) ** 78.84375)
+
+
+def hlg(light: np.ndarray) -> np.ndarray:
+    """The camera's light, 0…1 → the code of table 5, 0…1."""
+    bright = 0.17883277 * np.log(np.maximum(12 * light - 0.28466892, 1e-6)) + 0.55991073
+    return np.asarray(np.where(light <= 1 / 12, np.sqrt(3 * light), bright))
+
+
+@pytest.mark.parametrize("depth", [8, 10])
+@pytest.mark.parametrize("transfer", [16, 18])
+def test_high_dynamic_range_looks_as_an_ordinary_picture(transfer: int, depth: int) -> None:
+    grey = np.arange(10, 230, 4)
+    light = (grey / 255) ** 2.2
+    codes = {16: pq(203 * np.append(light, [2, 5])), 18: hlg(0.265 * np.append(light, [2, 3.7]))}
+    rows = np.full((48, 64), 0.5)
+    rows[:32, : len(grey) + 2] = codes[transfer]
+    step = 1 << (depth - 8)
+    luma = np.rint(step * (16 + 219 * rows)).astype(np.uint16 if depth == 10 else np.uint8)
+    luma[32:] = 128 * step
+    frame = av.VideoFrame.from_ndarray(luma, format="yuv420p10le" if depth == 10 else "yuv420p")
+    frame.color_trc, frame.color_range = transfer, LIMITED  # type: ignore[assignment]
+    levels = bgr(Converter(None).pixels(frame))[0, :, 1].astype(int)
+    assert np.abs(levels[: len(grey)] - grey).max() <= 6
+    assert 240 < levels[len(grey)] < levels[len(grey) + 1]
+
+
 @pytest.mark.parametrize(
     ("pixel", "max_width", "size"),
     [
