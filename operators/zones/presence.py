@@ -116,6 +116,7 @@ class Passage:
         """Whether it was seen near the line last."""
 
     def see(self, seen: Sighting, rules: Hysteresis) -> Crossed | None:
+        """Take where it is seen next; returns the crossing that is believed now."""
         point = seen.point(self.line.anchor)
         before, self._near = self._near, self.line.is_close(point, seen.size, rules.margin)
         if self._near:
