@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from pipelines.query.dag import CompiledQuery
 from pipelines.worker.open_queries import OpenQueries
 from pipelines.worker.query_files import QueryFiles
 from serving.errors import SluiceError
@@ -31,6 +32,8 @@ class Following:
         self._taken: dict[Path, bytes] = {}
         self._refused: dict[Path, bytes] = {}
         """The digest of each file that was taken, and refused, as it was last."""
+        self._said: dict[Path, str] = {}
+        """The name of the query in each file, as it could be read last."""
         self._gone: set[Path] = set()
         """Files that were not there at the last look: one that is being replaced may be away for a moment."""
         self._lost = False
@@ -42,7 +45,7 @@ class Following:
         for path, digest, wanted in self._files.first:
             try:
                 await self._queries.take(path, wanted)
-                self._taken[path] = digest
+                self._taken[path], self._said[path] = digest, wanted.query.name
             except SluiceError as error:  # of a folder's file the first look tells
                 if self._files.is_named(path):
                     raise
@@ -78,13 +81,15 @@ class Following:
             return
         self._lost = False
         names = set(self._queries.files.values())
-        for path, digest in news.items():
-            if digests.get(path) == digest:
-                self._refused[path] = digest
-                await self._take(path)
+        self._refused |= (settled := {path: each for path, each in news.items() if digests.get(path) == each})
+        read = {path: wanted for path in settled if (wanted := await self._read(path)) is not None}
+        self._said = {path: name for path, name in self._said.items() if path in digests}
+        self._said |= {path: wanted.query.name for path, wanted in read.items()}
+        for path, wanted in read.items():  # names may go from one to the other
+            await self._take(path, wanted)
         absent = self._queries.files.keys() - digests.keys()
-        for path in absent & self._gone:
-            await self._withdraw(path)
+        for name in [*self._queries.renamed, *(self._queries.files[path] for path in absent & self._gone)]:
+            await self._withdraw(name)
         self._gone, files = absent, self._queries.files
         self._taken = {path: digest for path, digest in self._taken.items() if path in files}
         free = absent or names - set(files.values())  # names that a file which was refused may have
@@ -95,29 +100,38 @@ class Following:
     async def _digests(self) -> Mapping[Path, bytes]:
         return await asyncio.to_thread(self._files.digests, list(self._queries.files))
 
-    async def _take(self, path: Path) -> None:
+    async def _read(self, path: Path) -> CompiledQuery | None:
         try:
-            wanted = await asyncio.to_thread(self._files.read, path)
-            await self._queries.take(path, wanted)
-        except SluiceError as error:
-            runs = self._queries.files.get(path)
-            after = "it does not run" if runs is None else f"query {runs} runs on as it was"
-            why = "; ".join(str(error).splitlines())
-            log.error("a query was refused, %s: %s", after, why if str(path) in why else f"{path}: {why}")
-            return
-        except Exception as error:  # whatever happens with one query, the others are followed
-            log.error("%s: it was not taken: %s: %s", path, type(error).__name__, error)
+            return await asyncio.to_thread(self._files.read, path)
+        except Exception as error:
+            self._refuse(path, error)
+        return None
+
+    async def _take(self, path: Path, wanted: CompiledQuery) -> None:
+        try:
+            await self._queries.take(path, wanted, self._said)
+        except Exception as error:
+            self._refuse(path, error)
             return
         self._taken[path] = self._refused.pop(path)
         log.info("%s: query %s runs as the file says now", path, wanted.query.name)
 
-    async def _withdraw(self, path: Path) -> None:
-        name = self._queries.files[path]
+    def _refuse(self, path: Path, error: Exception) -> None:
+        """Whatever happens with one query, the others are followed."""
+        if not isinstance(error, SluiceError):
+            log.error("%s: it was not taken: %s: %s", path, type(error).__name__, error)
+            return
+        runs = self._queries.files.get(path)
+        after = "it does not run" if runs is None else f"query {runs} runs on as it was"
+        why = "; ".join(str(error).splitlines())
+        log.error("a query was refused, %s: %s", after, why if str(path) in why else f"{path}: {why}")
+
+    async def _withdraw(self, name: str) -> None:
         try:
             await self._queries.withdraw(name)
         except Exception as error:  # the others are followed
-            log.error("%s is gone, and query %s did not end well: %s: %s", path, name, type(error).__name__, error)
+            log.error("query %s did not end well: %s: %s", name, type(error).__name__, error)
         else:
-            log.info("%s is gone: query %s was withdrawn", path, name)
+            log.info("query %s was withdrawn: no file has it any more", name)
         if not self._queries.files:
             log.warning("no query is left: frames pass unanswered until there is one")

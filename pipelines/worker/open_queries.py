@@ -68,6 +68,7 @@ class OpenQueries:
         self.roster = Roster([])
         self._held: dict[str, _Held] = {}
         """By the query's name."""
+        self._files: dict[Path, str] = {}
 
     def plans(self, at: datetime) -> list[StreamPlan]:
         """How streams stand with the shortcuts of all queries."""
@@ -76,35 +77,40 @@ class OpenQueries:
     @property
     def files(self) -> Mapping[Path, str]:
         """The files of the queries that run, with the queries' names."""
-        return {each.path: name for name, each in self._held.items()}
+        return dict(self._files)
 
-    async def take(self, path: Path, wanted: CompiledQuery) -> None:
-        """Run a query from the next frame on, in place of that which its file held before; the file may be a new name
-        of the one that it came from.
+    @property
+    def renamed(self) -> list[str]:
+        """Queries whose files hold others now, and that no other file holds."""
+        return [name for name in self._held if name not in self._files.values()]
 
-        Raises BadInput, or another SluiceError, where it cannot run; what ran before then runs on.
+    async def take(self, path: Path, wanted: CompiledQuery, said: Mapping[Path, str] = {}) -> None:
+        """Run a query from the next frame on; the file may be a new name of the one that it came from.
+
+        ``said``: the names of the queries in files as they are now. Raises BadInput, or another SluiceError, where it
+        cannot run; what ran before then runs on.
         """
         name = wanted.query.name
         before = self._held.get(name)
-        if before is not None and before.path != path and before.path.exists():
+        if before and before.path != path and said.get(before.path, name) == name and before.path.exists():
             raise BadInput(f"{path}: name: {name!r} is the query in {before.path} too: give each a name of its own")
         held = await self._opened(path, wanted, before)
         left: _Held | None = held
         try:
             await self.roster.put(held.duties)
         finally:
-            if taken := held.duties in self.roster.duties:
+            if held.duties in self.roster.duties:
                 self._held[name], left = held, before
+                self._files = {file: each for file, each in self._files.items() if each != name} | {path: name}
                 self._tell_alternatives()
                 held.goes_on()
             if left is not None:
                 await self._common.close(left.open)
-            for other in [each for each in self._held.values() if taken and each.path == path and each is not held]:
-                await self.withdraw(other.duties.query)
 
     async def withdraw(self, name: str) -> None:
         """Run a query no more, once the frames that it has in work have their results."""
         held = self._held.pop(name)
+        self._files = {file: each for file, each in self._files.items() if each != name}
         self._tell_alternatives()
         try:
             await self.roster.withdraw(name)

@@ -34,11 +34,13 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 class Ledger:
     """Notes what is taken and withdrawn, and refuses a query that is named so."""
 
+    renamed = ()
+
     def __init__(self) -> None:
         self.files: dict[Path, str] = {}
         self.diary: list[str] = []
 
-    async def take(self, path: Path, wanted: CompiledQuery) -> None:
+    async def take(self, path: Path, wanted: CompiledQuery, said: Mapping[Path, str] = {}) -> None:
         query = wanted.query
         if query.name == "unwanted":
             raise BadInput("nobody wants it")
@@ -155,6 +157,27 @@ async def test_a_file_that_gets_another_name_keeps_its_query(tmp_path: Path, cap
                 assert [each.query for each in queries.roster.duties] == ["q"]
             assert dict(queries.files) == {now: "q"}
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+async def test_files_that_swap_their_names_at_once_keep_their_queries(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, a=1, b=2, c=3)
+    async with opened(tmp_path) as (following, queries):
+        before = {each.query: each.derive for each in queries.roster.duties}
+        for name, now in (("a", "b"), ("b", "c"), ("c", "a")):
+            (tmp_path / f"{name}.yaml").write_text(TEXT.format(name=now, slo=1))
+        await following.look()
+        assert queries.files == {tmp_path / f"{name}.yaml": now for name, now in (("a", "b"), ("b", "c"), ("c", "a"))}
+        assert {each.query: each.derive for each in queries.roster.duties} == before, "their events should go on"
+        (tmp_path / "a.yaml").write_text(TEXT.format(name="c", slo=1))
+        (tmp_path / "b.yaml").write_text("nothing")
+        for _ in range(2):
+            await following.look()
+        assert sorted(each.query for each in queries.roster.duties) == ["a", "b", "c"]
+    said = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert len(said) == 2
+    assert any("query b runs on as it was" in line and "'c' is the query in" in line for line in said)
 
 
 async def test_a_file_that_was_refused_for_its_name_runs_when_the_name_is_free(tmp_path: Path) -> None:

@@ -109,6 +109,8 @@ async def test_a_query_that_gets_another_name_and_fails_late_runs_once() -> None
         await queries.take(Path("a.yaml"), compiled(query(DETECT), known))
         with pytest.raises(Unavailable):
             await queries.take(Path("a.yaml"), compiled(query(DETECT, name="renamed"), known))
+        for name in queries.renamed:
+            await queries.withdraw(name)
         assert [*life.duties] == [each.query for each in queries.roster.duties] == ["renamed"]
         assert queries.files == {Path("a.yaml"): "renamed"}
         assert len(common._open) == 1
