@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from math import inf
 
@@ -41,13 +41,15 @@ AHEAD_S = 3600.0
 Heed = Callable[[FleetPlacement], None]
 
 
-def next_epoch(highest: int, now_s: float) -> int:
+def next_epoch(heard: Iterable[int], now_s: float) -> int:
     """The number of an epoch that begins now: the time, so that no number can be taken from all that come later.
 
-    >>> next_epoch(highest=41, now_s=1_790_000_000.5), next_epoch(highest=1_790_000_007, now_s=1_790_000_000.5)
+    Later than the numbers that were ``heard``, but for those of a clock that was wrong.
+
+    >>> next_epoch([41], 1_790_000_000.5), next_epoch([1_790_000_007, 1_800_000_000], 1_790_000_000.5)
     (1790000000, 1790000008)
     """
-    return max(highest + 1, int(now_s))
+    return max(1, int(now_s), *(each + 1 for each in heard if is_possible(each, now_s)))
 
 
 def is_possible(epoch: int, now_s: float) -> bool:
@@ -64,10 +66,10 @@ class Placements:
 
     def take(self, record: ConsumerRecord) -> None:
         """Read a message; raises Malformed for one that is none."""
-        found = from_json(record.value or b"", FleetPlacement)
-        if not is_possible(found.epoch, self._clock.now().timestamp()):
+        found, now_s = from_json(record.value or b"", FleetPlacement), self._clock.now().timestamp()
+        if not is_possible(found.epoch, now_s):
             raise Malformed(f"epoch {found.epoch} is more than {AHEAD_S:g} s ahead of this machine's clock")
-        if found.epoch > self.epoch:
+        if found.epoch > self.epoch or not is_possible(self.epoch, now_s):  # of a clock that was set back since
             self.epoch = found.epoch
             self._heed(found)
 

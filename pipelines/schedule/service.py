@@ -133,7 +133,7 @@ class SchedulerService:
         """Make the next placement and publish it, unless another scheduler has come to lead meanwhile."""
         moment = EpochStart(self._clock.now(), self._now_s(), self._partitions or MOST_WORKERS)
         term = self._election.terms
-        self._highest = epoch = next_epoch(max(self._placements.epoch, self._highest), moment.at.timestamp())
+        self._highest = epoch = next_epoch((self._placements.epoch, self._highest), moment.at.timestamp())
         try:
             task = self._epochs.begin(moment.now_s)
             plan = await in_own_thread(task.plan)  # meanwhile the group must hear of this scheduler

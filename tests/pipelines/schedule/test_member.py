@@ -161,9 +161,23 @@ def test_no_number_can_keep_later_placements_from_being_heard() -> None:
     placements.take(record(to_json(placement(furthest, {}))))  # the worst that is heard
     for _ in range(3):
         clock.advance(3.0)
-        later = next_epoch(placements.epoch, clock.now().timestamp())
+        later = next_epoch([placements.epoch], clock.now().timestamp())
         placements.take(record(to_json(placement(later, {}))))
     assert heard == [furthest, furthest + 1, furthest + 2, furthest + 3]
+
+
+def test_a_clock_that_was_wrong_for_a_while_keeps_no_later_placement_from_being_heard() -> None:
+    clock, heard = FakeClock(), list[int]()
+    placements = Placements(lambda found: heard.append(found.epoch), clock)
+    clock.set_back(-86_400.0)
+    for _ in range(2):
+        made = next_epoch([placements.epoch], clock.now().timestamp())
+        placements.take(record(to_json(placement(made, {}))))
+    clock.set_back(86_400.0)
+    made = next_epoch([placements.epoch], clock.now().timestamp())
+    assert made == int(clock.now().timestamp())
+    placements.take(record(to_json(placement(made, {}))))
+    assert heard[-1] == placements.epoch == made
 
 
 def test_workers_divide_their_calls_by_rates() -> None:
