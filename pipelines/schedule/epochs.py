@@ -17,7 +17,7 @@ from operators.wire.schema import (
     ShedSession,
     WantedBackends,
 )
-from pipelines.schedule.cheapest_models import ModelChoices, placed_for_least
+from pipelines.schedule.cheapest_models import AT_MOST, ModelChoices, placed_for_least
 from pipelines.schedule.fleet_view import FleetView, Key, running
 from pipelines.schedule.steady import SteadyNumbers, SteadyRates
 from serving.autoscale.machines import AutoscaleTerms, wanted_workers
@@ -215,12 +215,16 @@ def told_rate(items_per_s: float) -> float:
 
 
 def kinds_of(known: Sequence[DeviceKind], backends: Sequence[ProcessLoad]) -> list[DeviceKind]:
-    """The kinds that can be had, and those that are there: with the memory of the smallest, and the price of others."""
+    """The kinds that can be had, and those that are there: with the memory of the smallest, and the price of others.
+
+    Nobody has said how many of these may be had: no message has more than twice as many wanted as there are.
+    """
     found = {kind.name: kind for kind in known}
     price = max((kind.price for kind in known), default=1.0)
-    for name in sorted({each.device for each in backends} - found.keys()):
-        memory = min(each.memory_bytes or UNBOUNDED_BYTES for each in backends if each.device == name)
-        found[name] = DeviceKind(name, memory, price)
+    for name, there in sorted(running(backends).items()):
+        if name not in found:
+            memory = min(each.memory_bytes or UNBOUNDED_BYTES for each in backends if each.device == name)
+            found[name] = DeviceKind(name, memory, price, max(AT_MOST, 2 * there))
     return list(found.values())[:MOST_DEVICE_KINDS]
 
 

@@ -39,19 +39,23 @@ class Packing:
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """Full backends for whole loads, then what is left of each, with the largest occupancy first."""
-        residues: list[tuple[float, Piece]] = []
+        residues: list[tuple[float, Piece, int]] = []
+        """Pieces with their occupancy, and how many there are that are alike: where one finds no place, none does."""
         for piece in pieces:
             kind = piece.session.kinds[0]
-            batch_rate = piece.session.saturated[kind.name][1]
-            whole = min(floor(piece.rate / batch_rate + ROUNDING), max(MOST_NODES - len(self.nodes), 0))
-            full = [replace(piece, rate=batch_rate)] * whole
-            residues += [(1.0, each) for each in full if not self._open(each)]
-            rest = replace(piece, rate=piece.rate - whole * batch_rate)
+            full = replace(piece, rate=piece.session.saturated[kind.name][1])
+            whole = floor(piece.rate / full.rate + ROUNDING)
+            rest = replace(piece, rate=piece.rate - whole * full.rate)
+            while whole and self._open(full):
+                whole -= 1
+            residues.append((1.0, full, whole))
             if rest.rate > LEAST_RATE:
-                residues.append((rest.occupancy(kind), rest))
-        for _, residue in sorted(residues, key=lambda each: -each[0]):
-            if not (self.merge(residue) or self._open(residue)):
-                self.left.append(residue)
+                residues.append((rest.occupancy(kind), rest, 1))
+        for _, residue, alike in sorted(residues, key=lambda each: -each[0]):
+            while alike and (self.merge(residue) or self._open(residue)):
+                alike -= 1
+            if alike:
+                self.left.append(replace(residue, rate=alike * residue.rate))
 
     def merge(self, piece: Piece, places: Sequence[int] | None = None) -> bool:
         """Put a piece to the backend that is fullest with it; False where it fits none (of those at ``places``)."""

@@ -232,6 +232,16 @@ def test_kinds_that_no_file_lists_are_those_that_are_there() -> None:
     assert Scheduler(kinds=[]).next().backends == []
 
 
+@pytest.mark.parametrize(("there", "most"), [(1, 16), (12, 24)])
+def test_of_a_kind_that_no_file_lists_one_message_has_no_thousand_wanted(there: int, most: int) -> None:
+    one = Scheduler(kinds=[])
+    one.backends(*(f"b{number}" for number in range(there)))
+    one.view.hear(told("w0", {"cars": MOST_RATE}), 0.0)
+    found = one.next()
+    assert [(each.wanted, each.running) for each in found.wanted] == [(most, there)]
+    assert found.shed[0].why.endswith(f"wanted besides: {most - there} × cpu")
+
+
 @pytest.mark.parametrize("slo_ms", [LEAST_MS, 0.0015, 200.0, 3.6e6])
 @pytest.mark.parametrize("rate", [0.0, 1.0, MOST_RATE])
 @pytest.mark.parametrize("times", [{1: LEAST_MS, 65_536: LEAST_MS}, {1: 3.6e6}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from math import floor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.placement_parts.replay import plan_lines, replay
 from serving.placement import packing
 from serving.placement.curves import sessions_of
-from serving.placement.demands import Demand, Fleet, Profiles
+from serving.placement.demands import Demand, DeviceKind, Fleet, Profiles
 from serving.placement.place import place
 from serving.placement.plan import FleetPlan
 from tests.serving.placement.made import CPU, GPU, TABLE_3_2, catalogues, demands, fleet, on_gpus
@@ -47,6 +48,23 @@ def test_a_load_without_end_has_a_plan_that_ends(monkeypatch: pytest.MonkeyPatch
     assert plan.wanted == {"gpu": 50}
     assert {(each.model, each.cause) for each in plan.shed} == {("A", "capacity"), ("B", "capacity")}
     assert sum(each.items_per_s for each in plan.shed) == pytest.approx(2e9)
+
+
+def test_of_pieces_that_are_alike_one_looks_for_a_place_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message claims as much as it likes of many models, and two thousand backends would do for each."""
+    merge, tried = packing.Packing.merge, list[float]()
+
+    def counted(self: packing.Packing, *given: Any) -> bool:
+        tried.append(given[0].rate)
+        return merge(self, *given)
+
+    monkeypatch.setattr(packing.Packing, "merge", counted)
+    asked = [Demand(f"A{number}", 0.2, 1e9) for number in range(20)]
+    profiles = on_gpus({each.model: TABLE_3_2["A"] for each in asked})
+    plan = place(asked, profiles, fleet(2, kinds=(DeviceKind("gpu", 1000, most=4),)))
+    assert plan.wanted == {"gpu": 4}
+    assert sum(each.items_per_s for each in plan.shed) == pytest.approx(2e10)
+    assert len(tried) < 20 * len(asked)
 
 
 def served(plan: FleetPlan) -> dict[tuple[str, float, int], float]:
