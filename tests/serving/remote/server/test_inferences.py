@@ -93,6 +93,19 @@ async def test_outputs_are_those_that_are_asked_for_and_the_queue_is_told(tmp_pa
     assert read_queue(values(answer.parameters, WIRE)) == 0
 
 
+async def test_pictures_that_a_network_does_not_take_are_no_load(tmp_path: Path) -> None:
+    async with means(tmp_path) as server:
+        good, *wrong = (asking("means", pictures(items, side, side)) for items, side in ((2, 4), (5000, 1), (0, 4)))
+        for request in (good, *wrong):
+            put_urgency(request.parameters, Urgency(5.0), 4.0)
+        await server.infer(good)
+        for request in wrong:
+            with pytest.raises(grpc.aio.AioRpcError, match="must be uint8"):
+                await server.infer(request)
+        told = server.service._inferences.meter.sessions.values()
+        assert [(each.asked, each.served, each.late, each.calls) for each in told] == [(2, 2, 0, 1)]
+
+
 async def test_a_droppable_request_that_is_too_late_is_given_up_and_another_is_answered(tmp_path: Path) -> None:
     async with means(tmp_path) as server:
         for _ in range(5):  # its latency is known from here on
