@@ -32,7 +32,7 @@ from pipelines.measure.stand_ins.stand_ins import StandIns
 from pipelines.planning.planner import Planner
 from pipelines.planning.stage_shares import Curves, unknown
 from pipelines.planning.within import WithinBudgets
-from pipelines.process.signals import unless_stopped
+from pipelines.process.signals import Stop, unless_stopped
 from pipelines.process.tasks import meanwhile
 from pipelines.query.dag import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
@@ -86,7 +86,7 @@ class Setting:
     """The cost of learning in this process, by all of its queries."""
     background: bool = False
     """Whether networks look at its frames only while no other frame waits for them."""
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: Stop = field(default_factory=Stop)
     """Gives up networks that are being loaded: ``SystemExit``."""
 
 

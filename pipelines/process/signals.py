@@ -42,20 +42,27 @@ def stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def stop_loop_on_signals() -> Iterator[asyncio.Event]:
-    """The same for the running event loop."""
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
+class Stop(asyncio.Event):
+    """Is set by a signal."""
 
-    def asked() -> None:
+    status = INTERRUPTED
+    """The status of a command that ends by it before its work is done."""
+
+
+@contextmanager
+def stop_loop_on_signals() -> Iterator[Stop]:
+    """The same for the running event loop."""
+    loop, stop = asyncio.get_running_loop(), Stop()
+
+    def asked(number: int) -> None:
         if stop.is_set():
             os._exit(INTERRUPTED)
+        stop.status = 128 + number
         stop.set()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
-        loop.add_signal_handler(number, asked)
+        loop.add_signal_handler(number, asked, number)
     try:
         yield stop
     finally:
@@ -73,11 +80,11 @@ async def stop_thread_on_signals() -> AsyncIterator[threading.Event]:
             yield stop
 
 
-async def unless_stopped(stop: asyncio.Event, work: Awaitable[T]) -> T:
+async def unless_stopped(stop: Stop, work: Awaitable[T]) -> T:
     """The result of the work; raises ``SystemExit`` where ``stop`` is set before it is there, which gives it up."""
     task = asyncio.ensure_future(work)
     if not await unless(stop, task):
-        raise SystemExit(INTERRUPTED)
+        raise SystemExit(stop.status)
     return task.result()
 
 

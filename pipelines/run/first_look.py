@@ -11,7 +11,7 @@ from operators.annotate.drawing import draw
 from operators.frames.frame import Frame
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
-from pipelines.process.signals import INTERRUPTED, stop_loop_on_signals
+from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
@@ -58,7 +58,7 @@ def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, FirstFrames]:
                     async for _ in results:
                         pass
                 if stop.is_set():
-                    raise SystemExit(INTERRUPTED)
+                    raise SystemExit(stop.status)
 
     asyncio.run(look())
     return seen

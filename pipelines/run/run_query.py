@@ -21,7 +21,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.registry import Shortcuts
 from pipelines.process.heap import giving_back
 from pipelines.process.safe_console import SafeConsole
-from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
+from pipelines.process.signals import Stop, stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
 from pipelines.process.tuning import tuned
 from pipelines.query.dag import CompiledQuery
@@ -80,7 +80,7 @@ async def _serve(
 
 
 async def _run(
-    wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, stop: asyncio.Event
+    wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, stop: Stop
 ) -> tuple[Shortcuts, SourceError | None, float]:
     """Also where a source failed: the report of the other streams is worth having. The last is when it was over,
     whatever sinks that are away still waited for."""

@@ -106,7 +106,10 @@ main()
 
 
 @pytest.mark.parametrize("command", ["run", "submit"])
-def test_the_first_ctrl_c_ends_a_command_whose_networks_are_being_loaded(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_ends_a_command_whose_networks_are_being_loaded(
+    tmp_path: Path, command: str, number: signal.Signals, status: int
+) -> None:
     query, clip = tmp_path / "q.yaml", tmp_path / "clip.mp4"
     query.write_text(QUERY.replace("MODEL", "vehicle-type"))
     clip.write_bytes(STREET.read_bytes())
@@ -124,9 +127,9 @@ def test_the_first_ctrl_c_ends_a_command_whose_networks_are_being_loaded(tmp_pat
     with subprocess.Popen(line, env=environment(), stderr=subprocess.PIPE, text=True) as started:
         assert started.stderr is not None
         assert any("loading" in said for said in started.stderr)
-        started.send_signal(signal.SIGINT)
+        started.send_signal(number)
         try:
-            assert started.wait(60) == 130
+            assert started.wait(60) == status
         finally:
             started.kill()
         assert started.stderr.read() == ""

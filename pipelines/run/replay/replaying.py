@@ -24,7 +24,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, streams
 from pipelines.planning.planner import Planner
-from pipelines.process.signals import INTERRUPTED, stop_loop_on_signals
+from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.dag import CompiledQuery, compiled
 from pipelines.query.query_file import StreamSpec
 from pipelines.run.replay.comparison import Comparison
@@ -60,7 +60,7 @@ async def _replay(directory: Path, wanted: CompiledQuery) -> Comparison:
                 reading = together(frames(directory, episode))
                 while (batch := await in_thread(partial(next, reading, None))) is not None:
                     if stop.is_set():
-                        raise SystemExit(INTERRUPTED)
+                        raise SystemExit(stop.status)
                     await _take(batch, parts.executor, planners[0], found)
     return found
 
