@@ -68,6 +68,7 @@ from pipelines.observe.web.listen import LEAST_SECRET
 from pipelines.partition import dead_letters, duties, resume, shared_parts
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
+from pipelines.query.nodes import MOST_MODELS
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
@@ -76,7 +77,7 @@ from pipelines.run.jobs import chunk_taker, chunks, live_load, output, parquet_o
 from pipelines.run.learn import taken
 from pipelines.run.learn.recording import LEARNT
 from pipelines.run.replay import comparison, match
-from pipelines.schedule import fleet_link
+from pipelines.schedule import cheapest_models, fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import agent, state_topic, worker
 from pipelines.worker.adapt import link, process
@@ -261,7 +262,7 @@ SAID = {
         f"years {bounds.FIRST_YEAR} to {bounds.LAST_YEAR} |",
         f"| objects of a result | {bounds.MOST_OBJECTS // 1000} 000; attributes of an object "
         f"{bounds.MOST_ATTRIBUTES} |",
-        f"| nodes of a query | {bounds.MOST_NODES} |",
+        f"| nodes of a query | {bounds.MOST_NODES}, of {MOST_MODELS} models each |",
         f"| zones of a query, lines | {bounds.MOST_ZONES} of each;",
         f"key and each header {bounds.HEADER_CHARS} characters, {bounds.MOST_HEADERS} headers and "
         f"{kib(dead_letters.HEADERS_CHARS)} of them in all, value {kib(dead_letters.DEAD_LETTER_BYTES)}, its own key "
@@ -393,7 +394,10 @@ SAID = {
         f"{record_window.ALLOWANCE_S:.0f} s",
         f"`--record-mb` ({options.RECORD_MB} by default)",
     ],
-    "fleet.md": [f"are wanted, up to {packing.MOST_NODES} in all"],
+    "fleet.md": [
+        f"as many as may be had of each kind and {packing.MOST_NODES} in all",
+        f"{cheapest_models.AT_MOST} of it are wanted at most, or twice as many",
+    ],
     "how-to/analyse-an-archive.md": [
         f"at most {parquet_output.ROWS} results of one stream",
         f"the last {output.LEAD_S:.0f} s of media time, at least {output.LEAST_LEAD} frames",

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from operators.extensions import NONE, Kinds
@@ -22,7 +23,7 @@ from pipelines.query.nodes import NodeSpec, takes_frame
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue
-from serving.common.explain import Problem, choices
+from serving.common.explain import Problem, choices, few
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +39,13 @@ def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kin
         from pipelines.query.models.model_less import with_models  # profiles, which bring numbers
 
         draft, unmet = with_models(draft, catalogue, measured(catalogue))
-    problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread), *zone_problems(draft)]
-    problems += backend_problems(draft.nodes, _backends(document))
+    problems = chain(draft.problems, unmet, node_problems(draft.nodes, draft.unread), zone_problems(draft))
+    problems = chain(problems, backend_problems(draft.nodes, _backends(document)))
     if catalogue is not None:
         read = draft.query
         places: Mapping[str, Places] = {"masks": read.masks, "zones": read.zones, "lines": read.lines} if read else {}
-        problems += model_problems(draft.nodes, catalogue, places)
-    return replace(draft, problems=tuple(document.located(problems)))
+        problems = chain(problems, model_problems(draft.nodes, catalogue, places))
+    return replace(draft, problems=tuple(document.located(few(problems))))
 
 
 def open_query(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from operators.extensions import NONE, Kinds, extended, kinds
+from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.query.nodes import NODE_TYPES, NodeSpec, OwnNode
 from pipelines.query.query_file import Query, StreamSpec
 from pipelines.query.yaml_file import Document, read_yaml
@@ -71,9 +73,14 @@ def read_draft(document: Document, own: Kinds = NONE) -> Draft:
     return Draft(document, query, nodes, unread, tuple(problems))
 
 
+MOST = {"nodes": MOST_NODES, "zones": MOST_ZONES, "lines": MOST_ZONES}
+"""Items of lists that are looked at one by one."""
+
+
 def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:
     items = data.get(key) if isinstance(data, dict) else None
-    return [(i, item) for i, item in enumerate(items if isinstance(items, list) else ()) if isinstance(item, dict)]
+    read = islice(items if isinstance(items, list) else (), MOST.get(key))
+    return [(i, item) for i, item in enumerate(read) if isinstance(item, dict)]
 
 
 def _node(item: dict[Any, Any], found: Kinds, context: Mapping[str, Any]) -> NodeSpec | None:

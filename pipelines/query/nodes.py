@@ -22,6 +22,9 @@ LEAST_DETAIL, MOST_DETAIL = 64, 2048
 MOST_OBJECTS = 1000
 """The most objects that a detect node, or an operator of the user's, may report of a frame."""
 
+MOST_MODELS = 32
+"""The most models that a node may list."""
+
 FRAME = "frame"
 """The input that is the frame itself, and no node."""
 
@@ -42,7 +45,7 @@ Names = Annotated[
 
 ModelNames = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
-    Field(min_length=1),
+    Field(min_length=1, max_length=MOST_MODELS),
     BeforeValidator(lambda value: listed(named(value)), json_schema_input_type=str | list[str] | Needs),
 ]
 """The same, or what is needed of a model."""
@@ -61,7 +64,7 @@ RecogniserModel = Annotated[
 ]
 RecogniserModels = Annotated[
     tuple[RecogniserModel, ...],
-    Field(min_length=1),
+    Field(min_length=1, max_length=MOST_MODELS),
     BeforeValidator(_endpoints_listed, json_schema_input_type=str | EndpointSpec | list[str | EndpointSpec] | Needs),
 ]
 """The same of a recogniser, whose models may be vision models behind endpoints."""

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from serving.common.explain import KeyPath, Problem
+from serving.common.explain import KeyPath, Problem, few
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
@@ -88,7 +88,7 @@ def parse_yaml(path: Path, text: str) -> Document:
         return _unreadable(path, f"is not valid YAML: {remedy}", mark.line + 1 if mark else None)
     except (yaml.YAMLError, ValueError) as error:
         return _unreadable(path, f"is not valid YAML: {' '.join(str(error).split())}")
-    return Document(path, data, root, tuple(_duplicates(root, ())))
+    return Document(path, data, root, tuple(few(_duplicates(root, ()))))
 
 
 class _Loader(yaml.SafeLoader):

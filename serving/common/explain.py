@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -77,6 +78,19 @@ class Problem:
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message
 
 
+MOST_PROBLEMS = 100
+"""So many are told at once: a file of some hundred kilobytes may be wrong in every word."""
+LOOKED_AT = 1000
+"""Faults of form that are looked at; many of them may be one problem."""
+MANY = Problem((), f"more than {MOST_PROBLEMS} things are wrong: these are some of them")
+
+
+def few(problems: Iterable[Problem]) -> list[Problem]:
+    """All of them, or some where they are many; further ones are not even made."""
+    found = list(islice(problems, MOST_PROBLEMS + 1))
+    return found if len(found) <= MOST_PROBLEMS else [*found[:MOST_PROBLEMS], MANY]
+
+
 def dotted(path: KeyPath) -> str:
     """``("nodes", 2, "model")`` as people write it: ``nodes[2].model``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
@@ -95,11 +109,16 @@ def choices(word: object, known: Iterable[str]) -> str:
 
 def validate(model: type[M], data: Any, context: Mapping[str, Any] | None = None) -> tuple[M | None, list[Problem]]:
     """The model, or None and a problem for each thing that is wrong, in place of pydantic's words."""
+    valid, items = _validated(model, data, context or {})
+    told = [item for item in items if not _said_elsewhere(item)][:LOOKED_AT]
+    return valid, few(_each_once([_problem(item, model, data) for item in told]))
+
+
+def _validated(model: type[M], data: Any, context: Mapping[str, Any]) -> tuple[M | None, list[ErrorDetails]]:
     try:
-        return model.model_validate(data, context=dict(context or {})), []
+        return model.model_validate(data, context=dict(context)), []
     except ValidationError as error:
-        items = [item for item in error.errors(include_url=False) if not _said_elsewhere(item)]
-        return None, _each_once([_problem(item, model, data) for item in items])
+        return None, error.errors(include_url=False)
 
 
 def _each_once(problems: Sequence[Problem]) -> list[Problem]:
@@ -121,11 +140,11 @@ def _said_elsewhere(item: ErrorDetails) -> bool:
 
 def salvage(model: type[M], data: Any, context: Mapping[str, Any]) -> M | None:
     """The model without the keys that are wrong, where it can do without them: to find more problems in one go."""
-    valid, problems = validate(model, data, context)
+    valid, items = _validated(model, data, context)
     if valid is not None or not isinstance(data, dict):
         return valid
-    wrong = {problem.path[0] for problem in problems if problem.path}
-    return validate(model, {key: value for key, value in data.items() if key not in wrong}, context)[0]
+    wrong = {item["loc"][0] for item in items if item["loc"]}
+    return _validated(model, {key: value for key, value in data.items() if key not in wrong}, context)[0]
 
 
 def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:

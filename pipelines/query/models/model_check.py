@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from operators.recognise.identities import identities
@@ -31,24 +31,23 @@ _SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names cla
 
 def model_problems(
     nodes: Mapping[int, NodeSpec], catalogue: Catalogue, places: Mapping[str, Places] = {}
-) -> list[Problem]:
+) -> Iterator[Problem]:
     """Problems with models (unknown, unsuitable), galleries, and words of filters and places that no model says.
 
     ``places``: masks, zones and lines, by their keys.
     """
-    problems = list(_endpoint_problems(nodes))
+    yield from _endpoint_problems(nodes)
     words: dict[str, Words] = {}
     for index, node in nodes.items():
         words[node.name], found = _check(("nodes", index), node, catalogue)
-        problems += found
+        yield from found
     by_name = {node.name: node for node in nodes.values()}
     for index, node in nodes.items():
-        problems += _filter_problems(("nodes", index, "input"), node, by_name, words)
+        yield from _filter_problems(("nodes", index, "input"), node, by_name, words)
     finders = [node for node in nodes.values() if not isinstance(node, TrackNode | RecogniseNode)]
     for key, given in places.items():
         said = [words[node.name] for node in finders if key != "masks" or takes_frame(node)]
-        problems += _place_problems(key, given, said)
-    return problems
+        yield from _place_problems(key, given, said)
 
 
 def _place_problems(key: str, given: Places, said: Sequence[Words]) -> Iterator[Problem]:
@@ -63,7 +62,7 @@ def _place_problems(key: str, given: Places, said: Sequence[Words]) -> Iterator[
                 yield Problem((key, index, "labels", place), what)
 
 
-def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:
+def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, Iterable[Problem]]:
     """The names that the node may give, and the faults of its models."""
     if not isinstance(node, DetectNode | RecogniseNode):
         return None, []
@@ -140,12 +139,11 @@ def _mismatches(card: ModelCard, node: DetectNode | RecogniseNode) -> Iterator[s
         yield f"{skill}: a 'gallery' needs one that compares objects (task embed)"
 
 
-def _label_problems(path: KeyPath, node: DetectNode, known: tuple[str, ...]) -> list[Problem]:
-    unknown = [(place, label) for place, label in enumerate(node.labels or ()) if label not in known]
-    return [
-        Problem((*path, "labels", place), f"{label!r} is nothing that the model finds{choices(label, known)}")
-        for place, label in unknown
-    ]
+def _label_problems(path: KeyPath, node: DetectNode, known: tuple[str, ...]) -> Iterator[Problem]:
+    for place, label in enumerate(node.labels or ()):
+        if label not in known:
+            what = f"{label!r} is nothing that the model finds{choices(label, known)}"
+            yield Problem((*path, "labels", place), what)
 
 
 def _filter_problems(
