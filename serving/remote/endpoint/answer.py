@@ -48,7 +48,7 @@ def _normal(others: NDArray[np.float64], best: int, certain: float) -> NDArray[n
     """A distribution with this share for the best word, what is known for others, and the rest for these evenly."""
     left = 1.0 - certain
     row = others * min(1.0, left / max(others.sum(), 1e-9))
-    row += (left - row.sum()) / max(1, len(row) - 1)
+    row += max(0.0, left - row.sum()) / max(1, len(row) - 1)
     row[best] = 0.0
     row[best] = max(certain, row.max() + LEAD)
     found: NDArray[np.float32] = (row / row.sum()).astype(np.float32)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serving.errors import Malformed
@@ -85,6 +85,7 @@ def test_probabilities_of_another_text_are_not_believed() -> None:
     st.dictionaries(st.sampled_from(["c", "tr", "v", "u", "", "x"]), st.floats(-1e9, 1e9), max_size=6),
     st.floats(0.05, 1),
 )
+@example("car", -1.5, {"c": 0.0, "tr": 0.0, "v": -0.5}, 1.0)  # whose shares are a rounding above what is left
 def test_the_word_that_was_said_is_the_most_probable_whatever_the_numbers(
     word: str, logprob: float, others: dict[str, float], confidence: float
 ) -> None:
