@@ -36,11 +36,8 @@ def watch(
     need("kafka")
     from pipelines.kafka.results import LatestResults
 
-    latest = LatestResults()
     read = partial(from_json, kind=Result)
-    return _messages(
-        "results", read, broker, streams, group, from_beginning, prefix, lambda result: latest.is_new(result.id)
-    )
+    return _messages("results", read, broker, streams, group, from_beginning, prefix, LatestResults().is_new)
 
 
 def watch_events(

@@ -157,7 +157,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 class Result(msgspec.Struct, kw_only=True, frozen=True):
     """One message per sampled frame, empty and dropped frames included. Topic ``results.v1``, key = stream.
 
-    Idempotent by (stream, run, seq): a repeated message has the same key and content.
+    Idempotent by (query, stream, run, seq): a repeated message has the same key and content.
     """
 
     schema: Literal["sluice.result/1"] = RESULT_SCHEMA

@@ -12,13 +12,13 @@ from contextlib import closing
 from typing import Any, Generic, Literal, TypeVar
 
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import CommitFailedError, KafkaError
 from kafka.structs import OffsetAndMetadata
 
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import FrameId
+from operators.wire.schema import Result
 from pipelines.kafka.rights import needs
 from pipelines.kafka.sync_clients import admin, consumer, demand
 from pipelines.kafka.topics import TopicsConfig
@@ -30,36 +30,30 @@ log = logging.getLogger(__name__)
 M = TypeVar("M")
 
 POLL_S = 0.2
-MOST_STREAMS = 10_000
-"""Streams whose latest result is remembered."""
+AT_ONCE = 16
+"""Messages that a member of a group is handed at once: it takes part in the group's life when it is done with them."""
+MOST_BUSY_MS = 3_600_000
+"""A member that is busy with them for longer is taken for hung: others get its partitions."""
+MOST_RUNS = 10_000
+"""Runs whose latest result is remembered, those of each query by themselves."""
 
 
 class LatestResults:
-    """Tells results that come again, as after a worker was killed, from new ones. Pure.
+    """Tells results that come again, as after a worker was killed, from new ones. Pure."""
 
-    >>> latest = LatestResults(most=2)
-    >>> [latest.is_new(FrameId(*each)) for each in (("a", "r", 7), ("a", "r", 7), ("a", "r", 6), ("a", "s", 0))]
-    [True, False, False, True]
-    >>> [latest.is_new(FrameId(stream, "r", 1)) for stream in ("b", "c", "b")], latest.is_new(FrameId("a", "s", 0))
-    ([True, True, False], True)
-    """
-
-    def __init__(self, most: int = MOST_STREAMS) -> None:
-        """``most``: of more streams the one that was heard of longest ago is forgotten."""
+    def __init__(self, most: int = MOST_RUNS) -> None:
+        """``most``: of more runs the one that was heard of longest ago is forgotten."""
         self._most = most
-        self._latest: OrderedDict[str, FrameId] = OrderedDict()
+        self._latest: OrderedDict[tuple[str, str, str], int] = OrderedDict()
 
-    def is_new(self, frame: FrameId) -> bool:
-        """Whether the frame is behind the latest of its stream's run; note it."""
-        before = self._latest.get(frame.stream)
-        if before is not None:
-            self._latest.move_to_end(frame.stream)
-            if before.run == frame.run and frame.seq <= before.seq:
-                return False
-        self._latest[frame.stream] = frame
+    def is_new(self, result: Result) -> bool:
+        """Whether the frame is behind the latest of its run that the query has answered; note it."""
+        run = result.query, result.stream, result.run
+        before = self._latest.pop(run, -1)
+        self._latest[run] = max(before, result.seq)
         if len(self._latest) > self._most:
             self._latest.popitem(last=False)
-        return True
+        return result.seq > before
 
 
 class MessageReader(Generic[M]):
@@ -85,22 +79,29 @@ class MessageReader(Generic[M]):
         self._done: dict[TopicPartition, OffsetAndMetadata] = {}
         self.after_poll: Callable[[], None] = lambda: None
         with closing(admin(settings, within_s, self._stop)) as client:
-            demand(client, settings, needs(read=[self._topic], group=group))
+            absent = demand(client, settings, needs(read=[self._topic], group=group))
         self._client: KafkaConsumer = consumer(
             settings,
             within_s,
             self._stop,
             group,
-            auto_offset_reset="earliest" if from_beginning else "latest",
+            # Partitions that come later, and those whose next message is gone, begin with the first that is there.
+            auto_offset_reset="earliest",
             metadata_max_age_ms=5000,  # a topic that is made later is noticed within this time
             max_partition_fetch_bytes=8 << 20,
+            max_poll_interval_ms=MOST_BUSY_MS,
+            max_poll_records=500 if group is None else AT_ONCE,
         )
-        self._client.subscribe([self._topic])
         mend_polls(self._client)
+        self._at_ends = not absent and not from_beginning
+        if self._at_ends and group is not None:
+            self._begin_at_the_ends(group)
+        self._client.subscribe([self._topic])
 
     def __iter__(self) -> Iterator[tuple[M, bytes]]:
         """Yield each message, and as it came; one whose successor was asked for counts as done."""
         self._wait_for_topic()
+        self._seek_to_the_ends()
         while not self._stop.is_set() and (remaining_s := self._deadline - time.monotonic()) > 0:
             batches = self._client.poll(timeout_ms=int(min(remaining_s, POLL_S) * 1000) + 1)
             for place, records in batches.items():
@@ -142,6 +143,28 @@ class MessageReader(Generic[M]):
                 f"partition {record.partition} offset {record.offset}: {error}",
             )
             return None
+
+    def _begin_at_the_ends(self, group: str) -> None:
+        """Commit them, unless the group has committed anything: it has a place in partitions that are silent, too."""
+        places = [TopicPartition(self._topic, each) for each in self._client.partitions_for_topic(self._topic) or ()]
+        self._client.assign(places)
+        try:
+            if all(self._client.committed(place) is None for place in places):
+                ends = self._client.end_offsets(places)
+                self._client.commit({place: OffsetAndMetadata(end, "", -1) for place, end in ends.items()})
+        except CommitFailedError:
+            pass  # it has members, which have begun
+        except KafkaError as error:
+            raise Unavailable(f"the broker does not say where group {group} has been: {error}") from None
+        self._client.unsubscribe()
+
+    def _seek_to_the_ends(self) -> None:
+        """Without a group nobody remembers them."""
+        while self._at_ends and self._group is None and not self._stop.is_set():
+            self._client.poll(timeout_ms=1)
+            if self._client.assignment():
+                self._client.seek_to_end()
+                self._at_ends = False
 
     def _wait_for_topic(self) -> None:
         logged = False

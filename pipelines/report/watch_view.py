@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from operators.wire.schema import Object, Result
 from pipelines.report.minute import Totals
 
@@ -58,10 +60,15 @@ class WatchView:
         self._outcomes: Counter[str] = Counter()
         self._drops: Counter[str] = Counter()
         self._newest: datetime | None = None
+        self._query: str | None = None
+        """The query of the first result; of others the name is shown."""
 
     def add(self, result: Result, now_s: float) -> Iterator[ColouredLine]:
         """The lines that a result causes; dropped ones wait for their fellows."""
         self._count(result)
+        self._query = self._query or result.query
+        if result.query != self._query:
+            result = replace(result, stream=f"{result.stream} · {result.query}")
         run = self._runs.get(result.stream)
         if result.outcome == "dropped":
             if run is None:

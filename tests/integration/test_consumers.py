@@ -5,21 +5,28 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 import pytest
+from kafka import KafkaConsumer, TopicPartition
+from kafka.admin import KafkaAdminClient
 from msgspec.structs import replace
 
 import sluice
 from operators.wire.schema import Attribute, BoundingBox, Model, Object, Result, from_json, to_json
+from pipelines.kafka.results import AT_ONCE, MessageReader
+from pipelines.settings import broker_settings
 from tests.doc_pages import ROOT
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.test_consume_results import a_truck
 from tests.integration.test_watch import a_result
 from tests.real.command import environment
 from tests.real.kafka import KafkaBroker, RemoteBroker
+from tests.real.process import until
 
 pytestmark = pytest.mark.kafka
 
@@ -156,3 +163,78 @@ def test_the_example_counts_and_goes_on_where_it_was(kafka_broker: Broker, topic
         assert next(lines) == "gate {'car': 2, 'truck': 1}\n"
         send(kafka_broker.bootstrap, topic, [vehicle(0, 1, "car", run="r2")])
         assert next(lines) == "gate {'car': 3, 'truck': 1}\n"
+
+
+def named(stream: str, seq: int, query: str) -> bytes:
+    return to_json(replace(from_json(a_result(stream, seq), Result), query=query))
+
+
+def test_results_of_several_queries_on_a_stream_all_come(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
+    sent = [(query, seq) for seq in range(3) for query in ("cars", "faces", "cars")]
+    send(kafka_broker.bootstrap, topic, [(b"gate", named("gate", seq, query)) for query, seq in sent])
+    found = islice(sluice.watch(kafka_broker.bootstrap, from_beginning=True, prefix=topic_prefix), 6)
+    assert [(each.query, each.seq) for each in found] == [(q, seq) for seq in range(3) for q in ("cars", "faces")]
+
+
+def first_start(broker: Broker, prefix: str, group: str) -> None:
+    """A member of a group comes, and goes before anything has come."""
+    read = partial(from_json, kind=Result)
+    MessageReader(broker_settings(broker.bootstrap), "results", read, prefix=prefix, group=group).close()
+
+
+def test_a_group_that_begins_with_what_comes_now_misses_nothing_of_it(
+    kafka_broker: Broker, topic: str, topic_prefix: str
+) -> None:
+    """Also what comes while nobody is there, and in partitions that are added then."""
+    put(kafka_broker, topic, "gate", 0, 1)
+    first_start(kafka_broker, topic_prefix, topic)
+    put(kafka_broker, topic, "gate", 2)
+    with closing(KafkaAdminClient(bootstrap_servers=kafka_broker.bootstrap)) as client:
+        client.create_partitions({topic: 6})
+    until(lambda: partitions(kafka_broker, topic) == 6, "the partitions")
+    streams = [f"yard{number}" for number in range(20)]
+    for stream in streams:
+        put(kafka_broker, topic, stream, 0)
+    results = sluice.watch(kafka_broker.bootstrap, group=topic, prefix=topic_prefix)
+    assert {(each.stream, each.seq) for each in islice(results, 21)} == {("gate", 2), *((each, 0) for each in streams)}
+
+
+def partitions(broker: Broker, topic: str) -> int:
+    with closing(KafkaConsumer(bootstrap_servers=broker.bootstrap)) as client:
+        return len(client.partitions_for_topic(topic) or ())
+
+
+def test_a_topic_that_comes_later_is_read_from_its_first_message(
+    kafka_broker: Broker, topic_prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    results, topic = sluice.watch(kafka_broker.bootstrap, prefix=topic_prefix), f"{topic_prefix}results.v1"
+    with ThreadPoolExecutor(1) as beside:
+        first = beside.submit(next, results)
+        until(lambda: f"no topic {topic} yet" in caplog.text, "the reader")
+        create_topic(kafka_broker.bootstrap, topic)
+        put(kafka_broker, topic, "gate", 0, 1)
+        until(first.done, "a result")
+    assert first.result().seq == 0
+
+
+def test_a_group_whose_next_message_is_gone_goes_on_with_the_first_that_is_there(
+    kafka_broker: Broker, topic_prefix: str
+) -> None:
+    topic = f"{topic_prefix}results.v1"
+    create_topic(kafka_broker.bootstrap, topic, partitions=1)
+    first_start(kafka_broker, topic_prefix, topic)
+    put(kafka_broker, topic, "gate", *range(8))
+    with closing(KafkaAdminClient(bootstrap_servers=kafka_broker.bootstrap)) as client:
+        client.delete_records({TopicPartition(topic, 0): 5})
+    put(kafka_broker, topic, "gate", 8)
+    results = sluice.watch(kafka_broker.bootstrap, group=topic, prefix=topic_prefix)
+    assert [each.seq for each in islice(results, 4)] == [5, 6, 7, 8]
+
+
+def test_what_a_slow_member_has_done_is_remembered_soon(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
+    put(kafka_broker, topic, "gate", *range(100))
+    results = sluice.watch(kafka_broker.bootstrap, group=topic, from_beginning=True, prefix=topic_prefix)
+    assert [each.seq for each in islice(results, 60)] == list(range(60))
+    with closing(KafkaAdminClient(bootstrap_servers=kafka_broker.bootstrap)) as client:
+        (offsets,) = client.list_group_offsets(topic).values()
+    assert 60 - AT_ONCE <= sum(each.offset for each in offsets.values()) < 60

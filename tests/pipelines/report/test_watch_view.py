@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from msgspec.structs import replace
+
 from operators.wire.schema import FrameInfo, Plan, Result
 from pipelines.report.watch_view import FIRST_SUMMARY_S, HELD_S, MAX_RUNS, SUMMARY_S, ColouredLine, WatchView
 
@@ -52,6 +54,15 @@ def test_streams_do_not_interrupt_each_other() -> None:
     lines = [line for seq in range(20) for line in view.add(result(seq, stream=f"s{seq % 2}"), 0.0)]
     assert lines == []
     assert ["10 frames dropped" in line for line in texts(view.flush(0.0, all_=True))] == [True, True]
+
+
+def test_queries_on_a_stream_do_not_interrupt_each_other_and_are_told_apart() -> None:
+    view = WatchView(0.0)
+    lines = [line for seq in range(20) for q in "qr" for line in view.add(replace(result(seq), query=q), 0.0)]
+    assert lines == []
+    one, other = texts(view.flush(0.0, all_=True))
+    assert ("  gate   " in one, "  gate · r   " in other) == (True, True)
+    assert all("20 frames dropped" in line for line in (one, other))
 
 
 def test_what_waits_is_bounded() -> None:
