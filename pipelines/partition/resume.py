@@ -15,7 +15,7 @@ from functools import partial
 import msgspec
 from aiokafka.errors import KafkaError
 
-from operators.wire.bounds import Id, Seq
+from operators.wire.bounds import Id, MediaTime, Seq
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.kafka.topic_reader import records
@@ -29,24 +29,30 @@ MARGIN_S = 30.0
 """Frames of a partition come from several machines whose clocks differ by less than this."""
 
 
+class _FrameTime(msgspec.Struct):
+    media_time_s: MediaTime = 0.0
+
+
 class _Identity(msgspec.Struct):
-    """The part of a result that says which frame of which query it answers."""
+    """The part of a result that says which frame of which query it answers, and when that was."""
 
     query: Id
     stream: Id
     run: Id
     seq: Seq
+    frame: _FrameTime = msgspec.field(default_factory=_FrameTime)
 
 
 class Tail:
     """The results of one query found in the topic. Pure."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, recent_s: float = 0.0) -> None:
+        """``recent_s``: how long a track may be out of sight before it has ended, media time."""
         self._query = query
         self.mishaps = Mishaps(log)
         """Number of messages that were no results."""
         self._answered = Answered()
-        self._recent = RecentResults()
+        self._recent = RecentResults(recent_s=recent_s)
 
     def __len__(self) -> int:
         return len(self._answered)
@@ -65,7 +71,7 @@ class Tail:
             return
         if identity.query == self._query:
             self._answered.add((identity.stream, identity.run), identity.seq)
-            self._recent.add(identity.stream, value or b"")
+            self._recent.add(identity.stream, value or b"", identity.frame.media_time_s)
 
     def answered(self, header: FrameHeader) -> bool:
         """Whether the frame has a result; forgotten once asked, since a frame comes once."""
@@ -95,15 +101,16 @@ class KafkaResume:
         query: str,
         flush: Callable[[], Awaitable[None]],
         backoff: Backoff = BROKER_BACKOFF,
+        recent_s: float = 0.0,
     ) -> None:
-        """``flush`` returns when the topic has all that this worker handed to its producer.
+        """``recent_s``: see ``Tail``; ``flush`` returns when the topic has all that this worker handed to its producer.
 
         A partition that went while the broker was slow leaves results there; without them the tail would be too short
         for the same partition's return, and their frames be analysed once more.
         """
         self._settings = settings
         self._topic = topic
-        self._query = query
+        self._query, self._recent_s = query, recent_s
         self._flush = flush
         self._persistence = Persistence(backoff)
         self._lock = asyncio.Lock()
@@ -111,7 +118,7 @@ class KafkaResume:
 
     def reset(self) -> None:
         """Note that partitions moved, and others may have answered frames: the tail is read again at the next one."""
-        self._tail = Tail(self._query)
+        self._tail = Tail(self._query, self._recent_s)
         self._covered_since_s = float("inf")
 
     async def cover(self, since_s: float) -> None:
@@ -127,7 +134,7 @@ class KafkaResume:
 
     async def _read(self, since_s: float) -> Tail:
         await self._flush()
-        tail = Tail(self._query)
+        tail = Tail(self._query, self._recent_s)
         async for value, place in self._values(since_s * 1000):
             tail.add(value, place)
         if len(tail):
@@ -152,8 +159,8 @@ MAX_ANSWERED = 500_000
 """Number of frames that are kept; a frame that is dropped is analysed again, to a result with the same key."""
 RUN_COSTS = 8
 """Memory of a run besides its frames, counted in frames."""
-RECENT_RESULTS = 50
-"""Number of results that are kept for each stream to resume its tracks."""
+RECENT_RESULTS, MOST_RECENT = 50, 1000
+"""Number of results that are kept for each stream to resume its tracks: so many, or those of ``recent_s`` if more."""
 MAX_RECENT_BYTES = 64 << 20
 """Memory for the last results of all streams together."""
 RESULT_OVERHEAD_BYTES = 500
@@ -199,31 +206,34 @@ class Answered:
 class RecentResults:
     """The last messages of each stream; where they are too many bytes, streams go, silent ones first."""
 
-    def __init__(self, max_bytes: int = MAX_RECENT_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._streams: OrderedDict[str, deque[bytes]] = OrderedDict()
+    def __init__(self, max_bytes: int = MAX_RECENT_BYTES, recent_s: float = 0.0) -> None:
+        self._max_bytes, self._recent_s = max_bytes, recent_s
+        self._streams: OrderedDict[str, deque[tuple[bytes, float]]] = OrderedDict()
+        """Messages, and their media times."""
         self.size_bytes = 0
 
-    def add(self, stream: str, value: bytes) -> None:
+    def add(self, stream: str, value: bytes, media_time_s: float = 0.0) -> None:
         """Add the stream's latest message."""
         values = self._streams.setdefault(stream, deque())
         self._streams.move_to_end(stream)
-        values.append(value)
+        values.append((value, media_time_s))
         self.size_bytes += _size(value)
-        if len(values) > RECENT_RESULTS:
-            self.size_bytes -= _size(values.popleft())
+        while len(values) > RECENT_RESULTS and (
+            len(values) > MOST_RECENT or abs(media_time_s - values[0][1]) > self._recent_s
+        ):
+            self.size_bytes -= _size(values.popleft()[0])
         while self.size_bytes > self._max_bytes:
             silent = next(iter(self._streams))
             if silent == stream:
-                self.size_bytes -= _size(values.popleft())
+                self.size_bytes -= _size(values.popleft()[0])
             else:
                 self.pop(silent)
 
     def pop(self, stream: str) -> list[bytes]:
         """Remove and return a stream's messages in order."""
-        values = self._streams.pop(stream, deque())
+        values = [value for value, _ in self._streams.pop(stream, deque())]
         self.size_bytes -= sum(map(_size, values))
-        return list(values)
+        return values
 
 
 def _size(value: bytes) -> int:

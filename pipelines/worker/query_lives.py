@@ -9,10 +9,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import faust
+from msgspec.structs import replace
 
+from operators.wire.schema import to_json
 from pipelines.kafka.rights import TopicRights, needs
 from pipelines.partition.duties import Duties
-from pipelines.partition.publisher import Publisher
+from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.queries import Queries, QueryWork, StateStore
 from pipelines.partition.resume import KafkaResume
 from pipelines.partition.sampling import FrameSampling
@@ -70,11 +72,13 @@ class QueryLives:
         await self._publish_beside(duties)
 
     async def withdraw(self, name: str) -> None:
-        """Work no more for a query once the frames that it has in work have their results."""
-        work = self._works.pop(name)
-        del self.duties[name]
+        """Work no more for a query once the frames that it has in work have their results; its tracks end."""
+        work, duties = self._works.pop(name), self.duties.pop(name)
         self.queries.remove(work)
         await self._leave(work)
+        ended = [replace(each, query=name) for each in duties.derive.finish()]
+        topic, now_s = duties.topics.events, time.time()
+        await self.publisher.publish([Outgoing(topic, each.stream.encode(), to_json(each), now_s) for each in ended])
 
     async def close(self) -> None:
         """Publish nothing more beside results."""
@@ -96,7 +100,8 @@ class QueryLives:
 
     def _work(self, duties: Duties, after: QueryWork | None = None) -> QueryWork:
         name, topics, state = duties.query, duties.topics, duties.state
-        resume = KafkaResume(self._broker, topics.results, name, lambda: self._app.producer.flush())
+        flush, recent_s = lambda: self._app.producer.flush(), duties.derive.end_after_s
+        resume = KafkaResume(self._broker, topics.results, name, flush, recent_s=recent_s)
         store = StateStore() if state is None else TopicStateStore(self._broker, name, state, self.publisher)
         told = set(after.told) if after is not None and after.duties.derive is duties.derive else set[str]()
         return QueryWork(duties, resume, store, FrameSampling(duties.thinned), after, told=told)

@@ -233,6 +233,21 @@ async def test_each_query_goes_on_where_it_was_after_a_restart(wire: Wire, prefi
     assert seqs(found, "third")[-8:] == list(range(12, 20))
 
 
+async def test_tracks_of_a_query_that_is_withdrawn_end(wire: Wire, prefix: str, tmp_path: Path) -> None:
+    write(tmp_path, "stays", prefix, DETECT, TRACK)
+    goes = write(tmp_path, "goes", prefix, DETECT, TRACK)
+    await wire.send([frame_message("cam", seq) for seq in range(10)])
+    async with working(wire, tmp_path) as desk:
+        await results(wire, 20)
+        goes.unlink()
+        for _ in range(2):
+            await desk.following.look()
+        told = [from_json(each.value, Event) for each in await wire.all_of(wire.topics.events)]
+    (track,) = {each.track_id for each in told}
+    assert [(each.type, each.track_id) for each in told if each.query == "goes"] == [("new", track), ("end", track)]
+    assert [each.type for each in told if each.query == "stays"] == ["new"]
+
+
 async def test_each_query_is_recorded_as_it_stands_in_its_file(wire: Wire, prefix: str, tmp_path: Path) -> None:
     folder, evidence = tmp_path / "queries", tmp_path / "evidence"
     folder.mkdir()

@@ -102,6 +102,11 @@ class NothingToResume:
 class NoEvents:
     """Results cause no events."""
 
+    end_after_s = 3.0
+
+    def finish(self) -> list[Event | Counts]:
+        return []
+
     def __call__(self, result: Result) -> list[Event | Counts]:
         return []
 

@@ -55,7 +55,7 @@ def test_recent_results_are_bounded_in_bytes(steps: list[tuple[str, int]]) -> No
 def test_the_last_of_each_stream_are_kept_in_order() -> None:
     recent = RecentResults()
     for number in range(RECENT_RESULTS + 10):
-        recent.add("gate", bytes([number]))
-        recent.add("yard", bytes([number]))
+        recent.add("gate", bytes([number]), number)
+        recent.add("yard", bytes([number]), number)
     assert recent.pop("gate") == [bytes([number]) for number in range(10, RECENT_RESULTS + 10)]
     assert recent.pop("gate") == []

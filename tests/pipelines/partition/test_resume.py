@@ -8,18 +8,21 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 from aiokafka.errors import RequestTimedOutError
+from msgspec.structs import replace
 
+from operators.publish.track_events import Lifecycle
 from operators.wire.schema import FrameHeader, FrameInfo, Plan, Result, to_json
 from pipelines.partition import resume
 from pipelines.partition.resume import RECENT_RESULTS, KafkaResume, Tail
 from pipelines.settings import BrokerSettings
 from tests.at_once import AT_ONCE
+from tests.operators.publish.messages import thing
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
 
 def result(seq: int, stream: str = "camera", query: str = "vehicles") -> Result:
-    info = FrameInfo(width=64, height=48, media_time_s=0.0, captured_at=NOW)
+    info = FrameInfo(width=64, height=48, media_time_s=seq / 10, captured_at=NOW)
     plan = Plan(slo_ms=100, deadline_met=True)
     return Result(stream=stream, run="run", seq=seq, query=query, frame=info, outcome="analysed", plan=plan)
 
@@ -141,3 +144,32 @@ async def test_a_reading_that_is_cut_off_starts_over(monkeypatch: pytest.MonkeyP
     await told.cover(1000.0)
     assert told.answered(header(3))
     assert told.answered(header(4)), "half a tail is not taken for the whole"
+
+
+def test_who_takes_over_ends_each_track_once_and_begins_none_again() -> None:
+    """Twenty-five frames a second, of which most are dropped; a worker ends somewhere among them."""
+    shown = [result(seq) for seq in range(400)]
+    for seq, each in enumerate(shown):
+        seen = [thing(number) for number in range(1, 9) if seq in range(40 * number, 40 * number + 30)]
+        info = replace(each.frame, media_time_s=seq / 25)
+        outcome = "analysed" if seq % 4 == 0 else "dropped"
+        shown[seq] = replace(each, frame=info, outcome=outcome, objects=seen if outcome == "analysed" else [])
+
+    def events(lifecycle: Lifecycle, results: list[Result]) -> list[tuple[str, int, int]]:
+        return [(event.type, event.track_id, event.seq) for each in results for event in lifecycle.step(each)]
+
+    whole = events(Lifecycle(end_after_s=3), shown)
+    assert sum(kind == "end" for kind, _, _ in whole) > 5
+    for dies in range(20, 400, 20):
+        tail, successor = Tail("vehicles", recent_s=3), Lifecycle(end_after_s=3)
+        for each in shown[:dies]:
+            tail.add(to_json(each))
+        events(successor, tail.recent("camera"))
+        assert events(successor, shown[dies:]) == [each for each in whole if each[2] >= dies], dies
+
+
+def test_results_that_say_no_time_are_bounded_in_number() -> None:
+    recent = resume.RecentResults(recent_s=3)
+    for seq in range(resume.MOST_RECENT + 10):
+        recent.add("camera", b"%d" % seq)
+    assert len(recent.pop("camera")) == resume.MOST_RECENT
