@@ -24,8 +24,8 @@ STARTING = "the process is starting"
 INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Sluice</title></head>
 <body><h1>Sluice</h1>
-<p>This process serves its <a href="/metrics">metrics</a>, for Prometheus, and says whether it
-<a href="/healthz">is well</a> and <a href="/readyz">is at work</a>.</p>
+<p>This process serves its <a href="metrics">metrics</a>, for Prometheus, and says whether it
+<a href="healthz">is well</a> and <a href="readyz">is at work</a>.</p>
 <p>The live page is served by <code>sluice serve</code>, for all streams, and by <code>sluice run --serve</code>, for
 its own.</p>
 </body></html>

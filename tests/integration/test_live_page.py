@@ -33,6 +33,7 @@ from tests.real.browser import look
 from tests.real.kafka import KafkaBroker, RemoteBroker
 from tests.real.ports import free_port
 from tests.real.process import Sluice, until
+from tests.real.reverse_proxy import under
 
 WAIT_S = 180.0
 QUERY = """\
@@ -297,3 +298,39 @@ def test_behind_a_secret_the_page_is_read_with_it_and_not_without(tmp_path: Path
         reader.until(lambda: reader.pictures() == 1)
         assert secret not in run.errors
         assert json.dumps(secret) not in browser.page_source
+
+
+def test_an_upright_picture_is_seen_whole(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    asked = QUERY.replace(
+        "{streams}", '  - {{id: door, uri: "synthetic:street?duration_s=600&fps=5&width=90&height=300"}}'
+    )
+    (tmp_path / "upright.yaml").write_text(asked.format())
+    address = f"127.0.0.1:{free_port()}"
+    with Sluice(tmp_path, "run", tmp_path / "upright.yaml", "--serve", "--listen", address) as run:
+        until(lambda: "serving" in run.errors, "the page", run)
+        reader = Reader(browser, f"http://{address}/")
+        reader.open("#/stream/door")
+        reader.until(lambda: reader.pictures() == 1)
+        script = (
+            "const box = document.querySelector('.picture').getBoundingClientRect(); return [box.width, box.height]"
+        )
+        width, height = browser.execute_script(script)
+        assert 100 < height <= browser.execute_script("return innerHeight")
+        assert abs(width / height - 90 / 300) < 0.01
+
+
+def test_behind_a_proxy_the_page_may_have_a_path_of_its_own(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    port = free_port()
+    with (
+        Sluice(tmp_path, "run", query(tmp_path, 1), "--listen", f"127.0.0.1:{port}") as run,
+        under("/cams/", port) as at,
+    ):
+        until(lambda: "serving" in run.errors, "the page", run)
+        reader = Reader(browser, at)
+        reader.open()
+        reader.until(lambda: reader.pictures() == 1)
+        reader.all(".card")[0].click()
+        script = "return [...document.querySelectorAll('.events img')].filter(i => i.naturalWidth > 0).length"
+        reader.until(lambda: reader.driver.execute_script(script))
+        assert reader.driver.current_url == f"{at}#/stream/cam00"
+        assert reader.complaints() == []

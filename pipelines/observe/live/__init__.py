@@ -1,5 +1,5 @@
 """The live page: what it shows of streams, the pictures that are made while there are viewers, and the viewers.
 
-Read in this order: ``words``, ``sightings``, ``stream_figures``, ``views``, ``board``, ``viewers``, ``pictures``,
-``page``, ``broker_feed``.
+Read in this order: ``words``, ``sightings``, ``stream_figures``, ``views``, ``cards``, ``board``, ``viewers``,
+``pictures``, ``page``, ``broker_feed``.
 """

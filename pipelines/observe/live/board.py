@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from operators.observer import Observer
 from operators.wire.schema import BoundingBox, Counts, Event, Result, StreamPlan, StreamStatus
 from operators.zones.layout import NOTHING
+from pipelines.observe.live.cards import source
 from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
@@ -34,7 +35,8 @@ class Board(Observer):
         """Where the board lives, once there is a page; states come from threads."""
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
         self._states: dict[str, StreamStatus] = {}
-        self._plans: dict[str, StreamPlan] = {}
+        self._plans: dict[tuple[str, str], StreamPlan] = {}
+        """By stream and query."""
         self._budgets: dict[str, str] = {}
         """A line about each, by holder."""
 
@@ -65,8 +67,8 @@ class Board(Observer):
     def planned(self, plans: Iterable[StreamPlan]) -> None:
         """How streams stand with their shortcuts; they may come before the streams themselves."""
         for plan in plans:
-            self._plans.pop(plan.stream, None)
-            self._plans[plan.stream] = plan
+            self._plans.pop((plan.stream, plan.query), None)
+            self._plans[plan.stream, plan.query] = plan
         while len(self._plans) > self._most:
             del self._plans[next(iter(self._plans))]
 
@@ -80,10 +82,11 @@ class Board(Observer):
         figures, now_s = self._figures.get(stream), self._now()
         if figures is None:
             return None
+        plan = self._plans.get((source(stream), figures.latest.query)) if figures.latest else None
         return {
             **self._tile(stream, now_s),
-            **detail(figures, self._plans.get(stream), now_s),
-            **drawn(self.layout.of(stream)),
+            **detail(figures, plan, now_s),
+            **drawn(self.layout.of(source(stream))),
         }
 
     def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
@@ -97,7 +100,8 @@ class Board(Observer):
         return figures.sightings.thumbnail(number) if figures else None
 
     def _tile(self, stream: str, now_s: float) -> dict[str, Any]:
-        shown = tile(stream, self._figures[stream], self._states.get(stream), now_s)
+        state = self._states.get(stream) or self._states.get(source(stream))
+        shown = tile(stream, self._figures[stream], state, now_s)
         return {**shown, "slo_ms": None, "late": None} if stream in self.unhurried else shown
 
     def _of(self, stream: str) -> StreamFigures:
@@ -107,5 +111,4 @@ class Board(Observer):
         while len(self._figures) > self._most:
             gone, _ = self._figures.popitem(last=False)
             self._states.pop(gone, None)
-            self._plans.pop(gone, None)
         return self._figures[stream]

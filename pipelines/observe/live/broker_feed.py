@@ -8,21 +8,26 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import TypeVar
 
 from aiokafka import ConsumerRecord
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from operators.frames.codec import decode_frame, read_header
-from operators.wire.schema import FrameHeader, FrameId, Result, StreamPlan, StreamStatus, from_json
+from operators.wire.schema import Counts, Event, FrameHeader, FrameId, Result, StreamPlan, StreamStatus, from_json
 from pipelines.kafka.async_clients import knock
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.topics import Kind
 from pipelines.observe.forward.sink import read_event
+from pipelines.observe.live.cards import Cards
 from pipelines.observe.live.page import Page
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
+from serving.common.tensors import Image
 
 LOOK_S = 0.5
 """How soon it is noticed that somebody opens the page, or that the last one leaves."""
@@ -36,13 +41,16 @@ KEPT: tuple[Kind, ...] = ("streams", "plans")
 """Those that are read from the beginning; others from now on."""
 
 
+Carded = TypeVar("Carded", bound=Result | Event | Counts)
+
+
 class BrokerFeed:
     """Reads until it is cancelled; a message that cannot be shown is passed over."""
 
     def __init__(self, settings: BrokerSettings, topics: Mapping[Kind, str], page: Page) -> None:
         """``topics``: the names of those that are read."""
         self._settings, self._topics, self._page = settings, topics, page
-        self._pairs = Pairs()
+        self._pairs, self._cards = Pairs(), Cards()
         self._frames: asyncio.Task[None] | None = None
         """Reads frames while somebody looks."""
         self._readers = [self._reader(kind) for kind in topics if kind != "frames"]
@@ -65,13 +73,13 @@ class BrokerFeed:
         if kind == "frames":
             header = read_header(record.headers)
             if header.encoding == "jpeg":
-                self._show_pair(self._pairs.frame(header, value))
+                self._show(self._pairs.frame(header, value))
         elif not value:
             return  # a stream that was deleted from a compacted topic
         elif kind == "results":
             self._show_result(from_json(value, Result))
         elif kind == "events":
-            board.event_found(read_event(value))
+            board.event_found(self._carded(read_event(value)))
         elif kind == "streams":
             board.in_state(from_json(value, StreamStatus))
         else:
@@ -99,15 +107,25 @@ class BrokerFeed:
         found = await knock(self._settings, KNOCK_S)
         return None if found is None else f"no broker answers at {self._settings.url} ({found.text})"
 
-    def _show_result(self, result: Result) -> None:
-        self._page.board.came(result)
-        if self._frames is not None and result.outcome == "analysed":
-            self._show_pair(self._pairs.result(result))
+    def _carded(self, message: Carded) -> Carded:
+        """The message under the name of its card."""
+        if message.query is UNSET:
+            return message
+        card = self._cards.of(message.stream, message.query, time.monotonic())
+        return message if card == message.stream else replace(message, stream=card)
 
-    def _show_pair(self, pair: Pair | None) -> None:
-        if pair is not None:
-            result, jpeg = pair
-            self._page.pictures.offer(result, lambda: decode_frame(*jpeg).image)
+    def _show_result(self, result: Result) -> None:
+        self._page.board.came(self._carded(result))
+        if self._frames is not None and result.outcome == "analysed":
+            self._show(self._pairs.result(result))
+
+    def _show(self, pairs: Iterable[Pair]) -> None:
+        for result, jpeg in pairs:
+            self._page.pictures.offer(self._carded(result), partial(_image, *jpeg))
+
+
+def _image(header: FrameHeader, data: bytes) -> Image:
+    return decode_frame(header, data).image
 
 
 MOST_BYTES = 64 << 20
@@ -119,44 +137,36 @@ Pair = tuple[Result, Jpeg]
 
 
 class Pairs:
-    """Gives each frame its result, which comes on another topic; those that waited longest go first."""
+    """Gives frames their results, one of each query, which come on another topic; the oldest go first."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, most_waiting: int = MOST_WAITING) -> None:
         self._most_bytes, self._most = most_bytes, most_waiting
         self._frames: OrderedDict[FrameId, Jpeg] = OrderedDict()
-        self._results: OrderedDict[FrameId, Result] = OrderedDict()
+        self._results: OrderedDict[tuple[FrameId, str], Result] = OrderedDict()
         self.bytes = 0
-        """Size of the frames that wait."""
+        """Size of the frames that are held."""
 
-    def frame(self, header: FrameHeader, data: bytes) -> Pair | None:
-        """Take a frame; returns it with its result where that has come."""
+    def frame(self, header: FrameHeader, data: bytes) -> list[Pair]:
+        """Take a frame; returns it with its results that have come."""
         key = header.id
-        if (result := self._results.pop(key, None)) is not None:
-            return result, (header, data)
-        self._take(key)
+        self.bytes += len(data) - len(self._frames.pop(key, (header, b""))[1])
         self._frames[key] = header, data
-        self.bytes += len(data)
-        while self._frames and (self.bytes > self._most_bytes or len(self._frames) > self._most):
-            self._take(next(iter(self._frames)))
-        return None
+        while self.bytes > self._most_bytes or len(self._frames) > self._most:
+            self.bytes -= len(self._frames.popitem(last=False)[1][1])
+        come = [each for each in self._results if each[0] == key]
+        return [(self._results.pop(each), (header, data)) for each in come]
 
-    def result(self, result: Result) -> Pair | None:
+    def result(self, result: Result) -> list[Pair]:
         """Take an analysed frame's result; returns it with the frame where that has come."""
-        key = result.id
-        if (found := self._take(key)) is not None:
-            return result, found
-        self._results[key] = result
+        if (found := self._frames.get(result.id)) is not None:
+            return [(result, found)]
+        self._results[result.id, result.query] = result
         if len(self._results) > self._most:
             self._results.popitem(last=False)
-        return None
+        return []
 
     def clear(self) -> None:
         """Nobody looks any more."""
         self._frames.clear()
         self._results.clear()
         self.bytes = 0
-
-    def _take(self, key: FrameId) -> Jpeg | None:
-        found = self._frames.pop(key, None)
-        self.bytes -= len(found[1]) if found else 0
-        return found

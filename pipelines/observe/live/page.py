@@ -95,7 +95,8 @@ class Page:
 
 
 async def _events(request: web.Request, viewer: Viewer) -> web.StreamResponse:
-    response = web.StreamResponse(headers={**ANSWER_HEADERS, "Content-Type": "text/event-stream"})
+    headers = {**ANSWER_HEADERS, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}  # a proxy passes it on
+    response = web.StreamResponse(headers=headers)
     with suppress(ConnectionError, TimeoutError):
         await response.prepare(request)
         while True:

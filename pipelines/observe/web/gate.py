@@ -45,7 +45,8 @@ class Refusal:
 def refusal(listen: Listen, path: str, headers: Mapping[str, str]) -> Refusal | None:
     """Return why this request is refused; None if it may pass. Names of ``headers`` are found in any case."""
     host = headers.get("Host", "").lower()
-    if listen.is_loopback and _name(host) not in LOCAL_NAMES | {listen.host.lower()}:
+    open_here = listen.is_loopback and listen.secret is None
+    if open_here and _name(host) not in LOCAL_NAMES | {listen.host.lower()}:
         return Refusal(403, "this name is not known here: ask for localhost or 127.0.0.1")
     origin = headers.get("Origin")
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):

@@ -25,7 +25,7 @@ async def test_a_process_without_a_page_says_what_it_serves_and_where_the_page_i
     with caplog.at_level(logging.INFO):
         status, kind, text = await root(None)
     assert (status, kind) == (200, "text/html; charset=utf-8")
-    for place in ("/metrics", "/healthz", "/readyz"):
+    for place in ("metrics", "healthz", "readyz"):
         assert f'href="{place}"' in text
     assert "sluice serve" in text
     assert caplog.messages[0].startswith("serving metrics and health at http://127.0.0.1:")
@@ -34,5 +34,5 @@ async def test_a_process_without_a_page_says_what_it_serves_and_where_the_page_i
 async def test_a_process_with_a_page_shows_it(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         _, _, text = await root(Page("yard"))
-    assert 'src="/static/app.js"' in text
+    assert 'src="static/app.js"' in text
     assert caplog.messages[0].startswith("serving the page at http://127.0.0.1:")

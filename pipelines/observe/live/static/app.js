@@ -39,7 +39,7 @@ function connect() {
   source = null;
   if (document.hidden) return;
   const stream = wanted();
-  source = new EventSource(stream === null ? "/live" : `/live?stream=${encodeURIComponent(stream)}`);
+  source = new EventSource(stream === null ? "live" : `live?stream=${encodeURIComponent(stream)}`);
   source.addEventListener("open", () => setText(document.getElementById("link"), ""));
   source.addEventListener("error", lost);
   source.addEventListener("wall", (event) => wall(JSON.parse(event.data)));

@@ -37,7 +37,10 @@ export class Picture {
     this.image.alt = alt;
     this.image.hidden = false;
     this.wait.hidden = true;
-    if (this.labels) this.node.style.aspectRatio = `${next.naturalWidth} / ${next.naturalHeight}`;
+    if (this.labels) {
+      this.node.style.aspectRatio = `${next.naturalWidth} / ${next.naturalHeight}`;
+      this.node.style.maxWidth = `calc(85vh * ${next.naturalWidth / next.naturalHeight})`; // an upright one is seen whole, too
+    }
     this.draw(frame, next.naturalWidth, next.naturalHeight);
     if (this.width !== next.naturalWidth || this.height !== next.naturalHeight) this.resized?.(next.naturalWidth, next.naturalHeight);
     [this.width, this.height] = [next.naturalWidth, next.naturalHeight];

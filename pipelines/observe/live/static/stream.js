@@ -126,7 +126,7 @@ class Events {
   }
 
   row(each) {
-    const source = `/thumbnail?stream=${encodeURIComponent(this.stream)}&number=${each.number}&made=${each.thumbnail}&at=${each.at}`;
+    const source = `thumbnail?stream=${encodeURIComponent(this.stream)}&number=${each.number}&made=${each.thumbnail}&at=${each.at}`;
     const picture = each.thumbnail ? el("img", { src: source, alt: `${each.label} #${each.track}` }) : null;
     const time = each.at === null ? "" : timeOfDay(each.at);
     return el("tr", {}, el("td", {}, el("div", { class: "thumbnail" }, picture)), el("td", {}, happened(each), el("span", { class: "soft" }, ` #${each.track}`)), el("td", {}, time, el("div", { class: "soft small", title: "time in the stream" }, clock(each.media_time_s))));

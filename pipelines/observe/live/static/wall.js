@@ -63,7 +63,7 @@ class Card {
       "a",
       { class: "card", href: link(stream) },
       this.picture.node,
-      el("div", { class: "body" }, el("p", { class: "head" }, el("span", { class: "name" }, stream), this.fps), this.time, this.bar, this.objects, this.lost, this.who),
+      el("div", { class: "body" }, el("p", { class: "head" }, el("span", { class: "name", title: stream }, stream), this.fps), this.time, this.bar, this.objects, this.lost, this.who),
     );
     this.node = el("li", {}, this.link);
   }

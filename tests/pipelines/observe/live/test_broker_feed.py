@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from operators.frames.codec import FrameError
-from operators.wire.schema import FRAME_HEADER_KEY, to_json
+from operators.frames.codec import FrameError, encode_frame
+from operators.wire.schema import FRAME_HEADER_KEY, StreamPlan, to_json
 from pipelines.kafka.follow import Follower
 from pipelines.kafka.topics import Kind
 from pipelines.kafka.verdict import Verdict
 from pipelines.observe.live import broker_feed
-from pipelines.observe.live.broker_feed import KEPT, READ, BrokerFeed
+from pipelines.observe.live.broker_feed import KEPT, READ, BrokerFeed, Pairs
 from pipelines.observe.live.page import Page
 from pipelines.settings import BrokerSettings
 from serving.errors import Malformed
-from tests.operators.publish.messages import result
-from tests.pipelines.observe.forward.notes import count_note, event
+from tests.operators.publish.messages import AT, picture, result, thing
+from tests.pipelines.observe.forward.notes import count_note, event, status
+from tests.pipelines.observe.plans import specialised
 from tests.turns import until
 
 HEADER = (Path(__file__).parents[3] / "golden" / "frame-jpeg.json").read_bytes()
@@ -122,3 +123,32 @@ async def test_a_broker_that_is_silent_is_asked_why(monkeypatch: pytest.MonkeyPa
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+def test_each_query_on_a_stream_has_a_card_with_the_state_of_its_source_and_its_own_plan() -> None:
+    page = Page("test")
+    fed = feed(page)
+    for query in ("cars", "faces"):
+        fed.take("plans", record(to_json(StreamPlan(stream="gate", query=query, at=AT, nodes=[specialised(query)]))))
+    for seq in range(3):
+        for query, found in (("cars", [thing(7)]), ("faces", [])):
+            fed.take("results", record(to_json(result(seq, *found, stream="gate", query=query))))
+    fed.take("events", record(to_json(event("gate", type="cross", line="kerb", query="faces"))))
+    fed.take("streams", record(to_json(status("gate", "stalled"))))
+    tiles = page.board.wall()["tiles"]
+    assert [(each["stream"], each["analysed"], each["objects"], each["group"]) for each in tiles] == [
+        ("gate", 3, 1, "stalled"),
+        ("gate · faces", 3, 0, "stalled"),
+    ]
+    shown = [page.board.stream(name) for name in ("gate", "gate · faces")]
+    assert [[each["node"] for each in view["nodes"]] for view in shown if view] == [["cars"], ["faces"]]
+    assert [[each["kind"] for each in view["events"]] for view in shown if view] == [["came"], ["cross"]]
+
+
+def test_a_frame_is_shown_with_the_results_of_all_queries_whichever_comes_first() -> None:
+    found, pairs = [result(0, query=query) for query in ("cars", "faces", "people")], Pairs()
+    header, jpeg = encode_frame(picture(found[0]))
+    assert pairs.result(found[0]) == []
+    assert pairs.result(found[1]) == []
+    assert pairs.frame(header, jpeg) == [(found[0], (header, jpeg)), (found[1], (header, jpeg))]
+    assert pairs.result(found[2]) == [(found[2], (header, jpeg))]

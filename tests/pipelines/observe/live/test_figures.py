@@ -325,7 +325,7 @@ def test_a_streams_page_has_its_agreement_and_savings() -> None:
 def test_a_streams_page_says_how_much_a_detector_is_shown() -> None:
     board = Board(lambda: 0.0)
     golden = Path(__file__).parents[3] / "golden" / "plan-detail.json"
-    board.planned([replace(from_json(golden.read_bytes(), StreamPlan), stream="yard")])
+    board.planned([replace(from_json(golden.read_bytes(), StreamPlan), stream="yard", query="q")])
     board.frame_analysed(result(0))
     shown = board.stream("yard")
     assert shown is not None

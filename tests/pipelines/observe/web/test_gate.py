@@ -99,3 +99,9 @@ def test_without_it_one_is_asked_for_it(given: str) -> None:
 def test_health_needs_no_secret_but_the_right_name(path: str) -> None:
     assert status(REMOTE, path) == 200
     assert status(LOCAL, path, Host="evil.com") == 403
+
+
+def test_behind_a_proxy_whose_name_it_does_not_know_the_secret_lets_in_and_nothing_else_does() -> None:
+    behind = listen_on("127.0.0.1:80", SECRET)
+    assert status(behind, Host="cams.example", Authorization=f"Bearer {SECRET}") == 200
+    assert status(behind, Host="cams.example") == 401
