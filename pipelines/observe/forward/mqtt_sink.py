@@ -74,13 +74,14 @@ class MqttSink:
             await asyncio.sleep(BACKOFF.delay_s(failures, rng))
 
     async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
+        if notice.state is not None:
+            self.restore(notice)  # a later connection begins with it, also where it is given up till then
         await self._tried.wait()
         connection = self._connection
         if connection is None:
             raise Away(self._trouble)
         await self._announce(connection, notice.stream)
         if notice.state is not None:
-            self.restore(notice)
             if notice.stream in self._states:
                 await connection.publish(self._topics.state(notice.stream), to_json(notice), retain=True)
             return

@@ -253,3 +253,24 @@ async def test_streams_beyond_the_bound_have_events_and_nothing_that_stays(
     assert len({topic for topic, _ in heard.messages if topic.endswith("/state")}) == 2
     assert len({topic for topic, _ in heard.messages if topic.endswith("/config")}) == 4
     assert sum("further ones have no retained state" in record.getMessage() for record in caplog.records) == 1
+
+
+async def test_a_state_that_was_given_up_while_the_broker_was_away_is_what_it_finds_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    broker = Mosquitto(tmp_path)
+    sink = sink_at(broker.port)
+    broker.start()
+    try:
+        async with running(sink):
+            await delivered(sink, state_note("yard", "running"))
+            broker.stop()
+            await until(lambda: sink._connection is None)
+            with pytest.raises(Away):
+                await sink.deliver(state_note("yard", "failed"), None)
+            broker.start()
+            with subscriber(broker.watch_port) as heard:
+                await until(lambda: heard.on("sluice/streams/yard/state"))
+            assert json.loads(heard.on("sluice/streams/yard/state")[-1])["state"]["state"] == "failed"
+    finally:
+        broker.stop()
