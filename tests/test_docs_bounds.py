@@ -60,7 +60,7 @@ from pipelines.observe.forward import (
     sinks_file,
     webhook,
 )
-from pipelines.observe.live import board, broker_feed, pictures, sightings, stream_figures, viewers
+from pipelines.observe.live import board, broker_feed, cards, pictures, sightings, stream_figures, viewers
 from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
@@ -170,7 +170,8 @@ SAID = {
         f"| time without a frame | {StreamBounds().silent_s:.0f} s |",
         f"| *{mib(state_topic.MAX_SNAPSHOT_BYTES)} for each snapshot, {mib(state_topic.MAX_BYTES)} in all* |",
         f"tail of `results.v1` | *{resume.MAX_ANSWERED:,}* |",
-        f"| *{resume.RECENT_RESULTS} for each stream, {mib(resume.MAX_RECENT_BYTES)} in all* |",
+        f"| *{resume.RECENT_RESULTS} for each stream, or those of `publish.events.end_after_s` up to "
+        f"{resume.MOST_RECENT}; {mib(resume.MAX_RECENT_BYTES)} in all* |",
         f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
         f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
@@ -192,6 +193,7 @@ SAID = {
         f"| streams whose last frame `sluice run --stay` keeps for the page | *{pictures.LAST}* |",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{broker_feed.MOST_WAITING} each, {mib(broker_feed.MOST_BYTES)}* |",
+        f"streams of which they are known | *{cards.MOST_QUERIES}; {cards.MOST_STREAMS}* |",
         f"| times of a node, and frames of a stream, by which a frame is planned | *{node_times.LATEST}* of each |",
         f"and frames of a stream, by which a frame is planned | *{replanning.TOGETHER}* of each |",
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
@@ -235,7 +237,8 @@ SAID = {
         f"or for each stream of them; {mib(windows.WINDOWS_BYTES)} in all, {windows.MOST_WINDOWS} of these* |",
         f"| artefacts that `sluice adapt` trains | *{jobs.MOST_TARGETS}* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all* |",
-        f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
+        f"leave out what comes again | *{results.MOST_RUNS:,}* |",
+        f"handed by `sluice.watch` at once | *{results.AT_ONCE}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "
         f"{points.MOST_CORNERS}, {points.MOST_POINTS}* |",

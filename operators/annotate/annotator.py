@@ -14,6 +14,7 @@ from typing import Protocol
 
 import av
 import cv2
+import numpy as np
 
 from operators.annotate.drawing import draw
 from operators.annotate.target import VIDEO_SUFFIXES, of_streams
@@ -159,7 +160,7 @@ class VideoWriter:
             self._stream = self._open(image)
         size = (self._stream.width, self._stream.height)
         if image.shape[1] - image.shape[1] % 2 != size[0] or image.shape[0] - image.shape[0] % 2 != size[1]:
-            image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+            image = _within(image, size)
         picture = av.VideoFrame.from_ndarray(image[: size[1], : size[0]], format="bgr24")
         picture.pts, picture.time_base = self._time_ms(result), TIME_BASE
         self._container.mux(self._stream.encode(picture))
@@ -246,6 +247,18 @@ class SnapshotWriter:
 
     def close(self) -> None:
         """Do nothing: no file is open."""
+
+
+def _within(image: Image, size: tuple[int, int]) -> Image:
+    """A picture of another size as a whole, between black borders where its shape is another one."""
+    width, height = size
+    scale = min(width / image.shape[1], height / image.shape[0])
+    across, down = (max(1, round(scale * side)) for side in image.shape[1::-1])
+    scaled = cv2.resize(image, (across, down), interpolation=cv2.INTER_AREA)
+    left, top = (width - across) // 2, (height - down) // 2
+    shown = np.zeros((height, width, 3), np.uint8)
+    shown[top : top + down, left : left + across] = scaled
+    return shown
 
 
 def _encoder() -> str:

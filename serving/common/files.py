@@ -21,7 +21,7 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 
     ``mode``: who may read it, where the process's umask lets them; 0o600: the user alone, as befits pictures of people.
     """
-    fresh = path.with_name(f".{path.name}.{uuid4().hex}")
+    fresh = path.with_name(f".{uuid4().hex}")  # as long as any name may be
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -154,19 +154,22 @@ class Recorder(Observer):
     executor."""
 
     def __init__(self, keeper: Keeper, recording: Recording) -> None:
-        self.keeper, self._recording = keeper, recording
+        self.keeper = keeper
+        self._recording: Recording | None = recording
+        """None once the query is withdrawn: a node that it shared may be audited on."""
         self._query = recording.manifest.query if recording.manifest else ""
         self._windows: dict[str, Window] = {}
 
     def goes_on(self, manifest: Manifest) -> None:
         """Record the query from now on as its file says now: with another one, whatever is open ends."""
         recording = self.keeper.recording.of(manifest)
-        if recording.directory != self._recording.directory:
+        if self._recording is None or recording.directory != self._recording.directory:
             self.close()
             self._recording = recording
 
     def close(self) -> None:
-        """Let go what is held."""
+        """Let go what is held, and record nothing more."""
+        self._recording = None
         for stream in list(self._windows):
             self.stream_dropped(stream)
 
@@ -178,7 +181,7 @@ class Recorder(Observer):
         episode = window.episode_of(frame.media_time_s)
         if episode is None:
             self.keeper.preroll.add(shot, self._query)
-        else:
+        elif self._recording is not None:
             self.keeper.put(self._recording, episode, shot)
 
     def event_found(self, event: Event | Counts) -> None:
@@ -199,6 +202,8 @@ class Recorder(Observer):
         self.keeper.preroll.take(stream, self._query)
 
     def _keep(self, window: Window, stream: str, at_s: float, cause: _Cause) -> None:
+        if self._recording is None:
+            return
         held = self.keeper.preroll.take(stream, self._query)
         episode = window.wanted(at_s, len(held))
         for shot in held:

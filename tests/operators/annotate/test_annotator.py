@@ -196,3 +196,17 @@ def test_results_without_pictures_add_nothing(tmp_path: Path) -> None:
     annotator.write(result(0, outcome="dropped", cause="queue_full"))
     annotator.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_another_shape_is_shown_whole_and_not_stretched(tmp_path: Path) -> None:
+    annotator = Annotator(tmp_path / "out.mp4", ["yard"])
+    annotator.observe(picture(result(0), 320, 180), result(0))
+    portrait = picture(result(1), 180, 320)
+    cv2.circle(portrait.image, (90, 160), 60, (255, 255, 255), cv2.FILLED)
+    annotator.observe(portrait, result(1))
+    annotator.close()
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        *_, last = (frame.to_ndarray(format="gray") for frame in container.decode(video=0))
+    across, down = ((last > 200).any(axis=axis).nonzero()[0] for axis in (0, 1))
+    assert abs(np.ptp(across[across > 100]) - np.ptp(down[down > 40])) <= 4, "a circle stays one"
+    assert last[90, :100].max() < 40

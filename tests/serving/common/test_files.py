@@ -45,3 +45,8 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(BadInput, match="cannot be written"):
         atomic.write(tmp_path / "file" / "inside", b"")
+
+
+def test_a_name_may_be_as_long_as_the_system_lets_it_be(tmp_path: Path) -> None:
+    atomic.write(tmp_path / ("é" * 127), b"one")
+    assert os.listdir(tmp_path) == ["é" * 127]

@@ -264,3 +264,16 @@ def test_a_recording_that_a_killed_process_had_just_begun_is_no_hindrance(tmp_pa
         assert keeper is not None
         episode(keeper, "gate", 0)
     assert kept(tmp_path / "gate-00000000") == {1: list(range(5))}
+
+
+def test_a_query_that_was_withdrawn_is_recorded_no_more_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    with recorders(recording(tmp_path)) as (recorder,):
+        play(recorder, range(3))
+        recorder.close()
+        recorder.audit_disagreed(disagreement(), None)  # of a node that another query shares
+        play(recorder, range(3, 6))
+        recorder.event_found(event(media_time_s=0.5))
+        recorder.goes_on(manifest())
+        play(recorder, range(6, 9))
+        recorder.event_found(event(media_time_s=0.8))
+    assert kept(tmp_path) == {1: [6, 7, 8]}
