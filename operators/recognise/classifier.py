@@ -89,5 +89,6 @@ def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:
     """Return N × classes whose rows sum to 1; logits go through softmax. ModelError on another width, or no numbers."""
     rows = scores.reshape(len(scores), -1).astype(np.float32)
     if rows.shape[1] != len(card.classes):
-        raise ModelError(f"model {card.name!r} scores {rows.shape[1]} classes, its card lists {len(card.classes)}")
+        found = f"scores {rows.shape[1]} classes, its card lists {len(card.classes)}"
+        raise ModelError(f"model {card.name!r} {found}: correct 'classes', or name another of its 'outputs'")
     return numbers(card.name, rows if card.scores == "probabilities" else softmax(rows / card.temperature))

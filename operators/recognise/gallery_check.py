@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -82,16 +81,13 @@ def strangers(gallery: Gallery, least: float) -> list[str]:
 
 def alike(gallery: Gallery, least: float) -> list[str]:
     """Pictures of different identities that are as similar as pictures of one, the most similar pairs first."""
-    similarity = gallery.vectors @ gallery.vectors.T
-    pairs = [
-        (float(similarity[i, j]), i, j)
-        for i, j in combinations(range(len(gallery.names)), 2)
-        if gallery.names[i] != gallery.names[j] and similarity[i, j] >= least
-    ]
+    names, similarity = np.array(gallery.names), gallery.vectors @ gallery.vectors.T
+    pairs = np.argwhere(np.triu((similarity >= least) & (names[:, None] != names)))
+    found = similarity[tuple(pairs.T)]
     told = [
-        f"{_name(gallery.paths[i])} and {_name(gallery.paths[j])} look alike: similarity {found:.2f}, "
+        f"{_name(gallery.paths[i])} and {_name(gallery.paths[j])} look alike: similarity {similarity[i, j]:.2f}, "
         f"from {least:.2f} on they count as the same"
-        for found, i, j in sorted(pairs, reverse=True)[:MOST_PAIRS]
+        for i, j in pairs[np.argsort(-found, kind="stable")[:MOST_PAIRS]].tolist()
     ]
     return told if len(pairs) <= MOST_PAIRS else [*told, f"{len(pairs) - MOST_PAIRS} more pairs look alike"]
 

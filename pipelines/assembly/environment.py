@@ -111,6 +111,8 @@ class Environment:
     """In which objects may be."""
     nodes: Mapping[str, DagNode] = field(default_factory=dict)
     """All nodes by name: galleries are enrolled as their objects are found."""
+    query: str = ""
+    """Its name: another query may enrol the same pictures in another way."""
     engines: Mapping[str, Inference] = field(default_factory=dict)
     """By node, in place of ``engine``, for those that pay for their calls."""
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -128,4 +130,4 @@ class Environment:
         """That of a query; ``more``: other fields."""
         query, nodes = wanted.query, {node.name: node for node in wanted.dag.nodes}
         masks, zones = [each.mask for each in query.masks], query.layout.zones
-        return cls(engine, masks=masks, zones=zones, nodes=nodes, pictures=query.pictures, **more)
+        return cls(engine, masks=masks, zones=zones, nodes=nodes, query=query.name, pictures=query.pictures, **more)

@@ -72,7 +72,7 @@ def _kept(spec: RecogniseNode, gallery: Path, environment: Environment, model: s
     said = [each.model_dump_json() for each in (*specs, *map(environment.engine.card, models))]
     place, way = (
         hashlib.sha256("\0".join(each).encode()).hexdigest()
-        for each in ([str(gallery.resolve()), spec.name, model], said)
+        for each in ([str(gallery.resolve()), environment.query, spec.name, model], said)
     )
     return KeptVectors(artefacts_dir() / "galleries" / f"{place[:16]}.json", way)
 

@@ -46,7 +46,7 @@ async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, NodeTrial]:
     """Each node's trial, by its name; raises BadInput for settings that no network can be opened with."""
     nodes = wanted.dag.nodes
     engine, found = engine_of(wanted), dict[str, NodeTrial]()
-    environment = Environment(engine, nodes={each.name: each for each in nodes})
+    environment = Environment(engine, nodes={each.name: each for each in nodes}, query=wanted.query.name)
     await engine.start()
     try:
         for place, each in enumerate(nodes):

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 from operators.capture.sources.convert import Converter
 from operators.capture.sources.images import LARGEST_BYTES, decode_image, is_image, natural_order
@@ -27,11 +28,7 @@ def labelled_crops(folder: Path) -> Crops:
     """Read a folder; raises BadInput, one line, where no recogniser can be made of it."""
     notes = list[str]()
     seen: dict[bytes, str] = {}
-    digest = hashlib.sha256()
-    kept: dict[str, list[Path]] = {}
-    for name, paths in _files(folder).items():
-        kept[name] = [path for path in paths if _takes(path, name, seen, notes)]
-        digest.update(f"{name} {len(kept[name])}\n".encode())
+    kept = {name: [path for path in paths if _takes(path, name, seen, notes)] for name, paths in _files(folder).items()}
     _check(folder, kept)
     files = [path for paths in kept.values() for path in paths]
     return Crops(
@@ -40,7 +37,6 @@ def labelled_crops(folder: Path) -> Crops:
         places=[CropOrigin.of(path.name) for path in files],
         images=_Pictures(files),
         words=f"crops of {folder.resolve().name}",
-        sha256=hashlib.sha256(digest.digest() + b"".join(sorted(seen))).hexdigest(),
         notes=[*notes, *_unbalanced(kept)],
     )
 
@@ -88,6 +84,10 @@ def _files(folder: Path) -> dict[str, list[Path]]:
     for name in files:
         if not name.isprintable() or len(name) > LONGEST_CLASS or name != name.strip():
             raise BadInput(f"--from {folder}: {name[:LONGEST_CLASS]!r} cannot be a class: give the folder a plain name")
+    alike = {normalize("NFC", name).casefold(): name for name in files}
+    for name in files:
+        if (other := alike[normalize("NFC", name).casefold()]) != name:
+            raise BadInput(f"--from {folder}: {name!r} and {other!r} are one word, written in two ways: join the two")
     if len(files) > MOST_CLASSES:
         raise BadInput(f"--from {folder}: {len(files)} classes are too many: {MOST_CLASSES} are the most")
     return _thinned(files)

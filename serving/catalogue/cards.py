@@ -204,7 +204,7 @@ def _class_names(card: Path, file: Path) -> list[str]:
     if file.parent != card.parent:
         raise ModelError(f"{card}: classes: must be a file in the same directory")
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8-sig").splitlines()  # editors put a mark before the first name
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"{card}: classes: cannot read {file.name} ({error})") from None
     return [line.strip() for line in lines if line.strip()]

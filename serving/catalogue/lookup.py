@@ -43,7 +43,8 @@ def _only_input(model: onnx.ModelProto, card: ModelCard) -> None:
     inputs = [each for each in model.graph.input if each.name not in constants]
     if len(inputs) != 1 or len(inputs[0].type.tensor_type.shape.dim) != 4:
         found = ", ".join(f"{each.name} of {len(each.type.tensor_type.shape.dim)} axes" for each in inputs) or "none"
-        raise ModelError(f"model {card.name!r}: must have one input, a batch of images with 4 axes; has {found}")
+        wanted = "must have one input, a batch of images with 4 axes"
+        raise ModelError(f"model {card.name!r}: {wanted}; has {found}: give others a value, as an initializer has it")
     model.graph.input.sort(key=lambda each: each.name in constants)  # old exporters list weights too, in any order
 
 

@@ -45,7 +45,7 @@ def with_item_size(model: onnx.ModelProto, size: Sequence[int]) -> onnx.ModelPro
 def _per_item(one: TensorSpec, two: TensorSpec | None) -> TensorSpec | None:
     """The spec of a tensor at any batch, from its specs for one item and for two."""
     if one == two:
-        return one
+        return None if one.shape[:1] == (None,) else one
     if two is not None and one.shape[:1] == (1,) and two.shape == (2, *one.shape[1:]):
         return TensorSpec(one.dtype, (None, *one.shape[1:]))
     return None

@@ -2,5 +2,5 @@
 it is trained further where that gains. What it is worth is measured on cameras, or tracks, that it did not learn from.
 
 Read in this order: ``crops``, ``base``, ``features``, ``head``, ``block``, ``report``,
-``recogniser``, ``int8``.
+``recogniser``.
 """

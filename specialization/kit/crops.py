@@ -45,7 +45,5 @@ class Crops:
     """Each picture; gone through more than once."""
     words: str = "crops"
     """Name them, for the card."""
-    sha256: str = ""
-    """Identifies them."""
     notes: Sequence[str] = ()
     """Crops that were left out, one line each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,12 @@ from pipelines.process.safe_console import SafeConsole, work_bar
 from pipelines.process.terminal import say
 from pipelines.settings import model_dirs
 from serving.catalogue.cards import NAME
-from serving.catalogue.lookup import Catalogue, Entry, user_models
-from serving.errors import BadInput, ModelError
+from serving.catalogue.lookup import Catalogue, user_models
+from serving.errors import BadInput, ModelError, SluiceError
 
 if TYPE_CHECKING:
-    from specialization.kit.int8 import Int8
+    from serving.variants.contest import Contest
+    from specialization.kit.crops import Crops
     from specialization.kit.recogniser import RecogniserDraft
 
 BASE = "vehicle-type"
@@ -76,20 +78,20 @@ def command(
     entry = catalogue(models).find(base)
     from pipelines.measure.labelled_crops import labelled_crops
     from serving.common.threads import usable_cores
-    from specialization.kit import int8, recogniser
+    from specialization.kit import recogniser
 
     crops = labelled_crops(folder)
     wanted = recogniser.RecogniserRequest(name, right, threads or usable_cores(), tune=not frozen)
     with work_bar(name) as report:
         made = recogniser.make(entry, crops, wanted, report)
         path = recogniser.write(made, target)
-        report("int8", 0.0)
-        smaller = int8.built(Entry(Catalogue([target]).find(name).card, path), crops, artefacts_dir())
+        report("variants", 0.0)
+        contest = _contest(Catalogue([target]), name, crops, made.notes)
     made.notes[:0] = _few(crops.notes)
     if as_json:
-        say(json.dumps(_plain(made, smaller, path), indent=2))
+        say(json.dumps(_plain(made, contest, path), indent=2))
     else:
-        _tell(made, smaller, path)
+        _tell(made, contest, path)
 
 
 def _check(name: str, folder: Path, target: Path) -> None:
@@ -102,22 +104,41 @@ def _check(name: str, folder: Path, target: Path) -> None:
         raise BadInput(f"--from {folder}: no such folder")
 
 
+def _contest(known: Catalogue, name: str, crops: Crops, notes: list[str]) -> Contest | None:
+    """Compare the variants of a recogniser on its crops, as `sluice learn` does on a recording."""
+    from pipelines.measure.stand_ins.contest_job import held_on
+    from pipelines.measure.stand_ins.shown import Room, ShownItems
+    from serving.preprocess import batch
+
+    entry, shown = known.find(name), ShownItems(random.Random(0), Room(400, 64 << 20))
+    try:
+        for image in crops.images:
+            shown.ran(batch(entry.card.input, [image])[0], None)
+        return held_on(known, entry, shown, artefacts_dir())
+    except SluiceError as error:
+        notes.append(f"{name}: its variants are not compared: {error}")
+        return None
+
+
 def _few(notes: Sequence[str]) -> list[str]:
     more = len(notes) - MOST_NOTES
     return [*notes] if more <= 0 else [*notes[:MOST_NOTES], f"{more} more such lines"]
 
 
-def _tell(made: RecogniserDraft, smaller: Int8, path: Path) -> None:
+def _tell(made: RecogniserDraft, contest: Contest | None, path: Path) -> None:
     for note in made.notes:
         say(note, err=True)
     held, card = made.held_out, made.card
+    from pipelines.measure.stand_ins.roles import prospect
+    from pipelines.query.query_file import DEFAULT_ACCURACY
     from specialization.kit.report import SPLITS
 
     say(f"{card.name}: {len(held.truth)} crops held out, {SPLITS[held.unit]}")
     say(f"likeliest class right {held.accuracy:.3f}, mean of the classes {held.balanced:.3f}")
     say(f"named {held.coverage:.3f}, of these right {held.right:.3f}; less sure than {card.min_confidence} is unknown")
     SafeConsole().print(_table(made))
-    say(f"{smaller.name}: {smaller.agreement:.3f} of its answers are the same")
+    if contest is not None:
+        say(prospect(card.name, contest, DEFAULT_ACCURACY))
     say(f"written to {path}: use it with 'model: {card.name}'")
 
 
@@ -132,7 +153,9 @@ def _table(made: RecogniserDraft) -> Table:
     return table
 
 
-def _plain(made: RecogniserDraft, smaller: Int8, path: Path) -> dict[str, Any]:
+def _plain(made: RecogniserDraft, contest: Contest | None, path: Path) -> dict[str, Any]:
+    import msgspec
+
     held = made.held_out
     return {
         "model": made.card.name,
@@ -147,6 +170,6 @@ def _plain(made: RecogniserDraft, smaller: Int8, path: Path) -> dict[str, Any]:
         "temperature": made.card.temperature,
         "min_confidence": made.card.min_confidence,
         "confusion": held.confusion().tolist(),
-        "int8": {"variant": smaller.name, "agreement": round(smaller.agreement, 4)},
+        "contest": msgspec.to_builtins(contest),
         "notes": made.notes,
     }

@@ -17,8 +17,9 @@ from cache_adapt.learned.vocabulary import Vocabulary
 from operators.detect.agreement import UNSURE, same_objects
 from operators.recognise.classifier import probabilities
 from operators.wire.result import UNKNOWN
+from pipelines.measure.stand_ins.shown import LEAST_ITEMS, ShownItems
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.lookup import Catalogue
+from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.child_job import do_job
 from serving.common.tensors import Array
 from serving.errors import ModelError, SluiceError
@@ -26,7 +27,7 @@ from serving.graphs.surgery.sizes import Size
 from serving.profiling.agreement import AGREE, Agree, Shares
 from serving.profiling.contest import ContestItems, held
 from serving.variants.artefacts import folder
-from serving.variants.contest import MOST, Contest
+from serving.variants.contest import MOST, Contest, store
 from serving.variants.variant import parse
 
 CHILD = "pipelines.measure.stand_ins.contest_job"
@@ -81,6 +82,19 @@ class ContestJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         stage = ContestItems(entry, items, shape, _agree(card), artefacts_dir)
         with alone(folder(artefacts_dir, entry)):
             return held(stage, [parse(each) for each in self.variants])
+
+
+def held_on(known: Catalogue, entry: Entry, shown: ShownItems, artefacts_dir: Path) -> Contest:
+    """The contest of a network's candidates, held in this process and kept for all runs; SluiceError where none is."""
+    from pipelines.measure.stand_ins.roles import candidates  # brings queries, which the process of a job does without
+
+    if not shown.is_shown:
+        raise SluiceError(f"{len(shown.items)} pictures were looked at, {LEAST_ITEMS} are the least")
+    if not (variants := [each.id for each in candidates(entry)]):
+        raise SluiceError("this machine has none")
+    found = ContestJob.of(known, artefacts_dir, variants, shown.items).held()
+    store(found, entry, artefacts_dir)
+    return found
 
 
 @contextmanager

@@ -69,4 +69,6 @@ def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
     if not cuts:
         raise ModelError(f"{entry.card.name} has no layer before its last ones at which an exit could read")
     vocabulary = NodeWords.of_classes(entry.card, spec.min_confidence).vocabulary
+    if vocabulary.labels < 2:
+        raise ModelError(f"{entry.card.name} has one name to give: there is nothing to tell apart")
     return LearnableNode(spec, oracle, entry, fitting(cuts, vocabulary.labels), vocabulary)

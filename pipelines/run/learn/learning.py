@@ -10,9 +10,8 @@ from pathlib import Path
 from cache_adapt.learned import files
 from pipelines.environment import artefacts_dir
 from pipelines.measure.exit_files import exits_file
-from pipelines.measure.stand_ins.contest_job import ContestJob
-from pipelines.measure.stand_ins.roles import candidates, contests
-from pipelines.measure.stand_ins.shown import LEAST_ITEMS, ShownItems
+from pipelines.measure.stand_ins.contest_job import held_on
+from pipelines.measure.stand_ins.roles import contests
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
@@ -21,9 +20,8 @@ from pipelines.run.learn.learnable import Learnable, LearnableNode
 from pipelines.run.learn.pictures import pictured
 from pipelines.run.learn.recording import OnProgress, RecordedLooks, check_recorded, recorded
 from pipelines.run.learn.taken import TakenLooks
-from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, SluiceError
-from serving.variants.contest import Contest, store
+from serving.variants.contest import Contest
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> L
     compared, uncompared = dict[str, Contest](), dict[str, str]()
     for model, (entry, contest) in known.items():
         try:
-            compared[model] = contest or _contest(wanted.catalogue, entry, looks.shown[model])
+            compared[model] = contest or held_on(wanted.catalogue, entry, looks.shown[model], artefacts_dir())
         except SluiceError as error:
             uncompared[model] = str(error)
     return LearnReport(looks.frames, nodes, found.others, compared, uncompared)
@@ -92,10 +90,10 @@ def learn(wanted: CompiledQuery, request: LearnRequest, report: OnProgress) -> L
 
 def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, report: OnProgress) -> LearntNode:
     name, taken = node.spec.name, looks.by_node[node.spec.name]
-    if not taken.seen:
+    if taken.item is None:
         return LearntNode(node, 0, why_not="nothing was looked at")
     report(f"{name}: costs", 0.3)
-    costs = network_costs(node.entry, [cut.tensor for cut in node.cuts], taken.items[:1])
+    costs = network_costs(node.entry, [cut.tensor for cut in node.cuts], taken.item)
     report(f"{name}: exits", 0.7)
     try:
         exits = _exits(wanted, node, taken, costs)
@@ -104,16 +102,6 @@ def _node(wanted: CompiledQuery, node: LearnableNode, looks: RecordedLooks, repo
     path = exits_file(node.entry, wanted.query.name, name)
     files.write(path, exits.artefact)
     return LearntNode(node, taken.seen, costs, exits, file=path)
-
-
-def _contest(catalogue: Catalogue, entry: Entry, shown: ShownItems) -> Contest:
-    """The contest that a run holds once it has gone on for long, kept for all runs; SluiceError where it cannot be."""
-    if not shown.is_shown:
-        raise SluiceError(f"{len(shown.items)} pictures were looked at, {LEAST_ITEMS} are the least")
-    places, variants = artefacts_dir(), [each.id for each in candidates(entry)]
-    found = ContestJob.of(catalogue, places, variants, shown.items).held()
-    store(found, entry, places)
-    return found
 
 
 def _exits(wanted: CompiledQuery, node: LearnableNode, taken: TakenLooks, costs: NetworkCosts) -> LearntExits:

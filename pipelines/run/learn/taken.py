@@ -14,8 +14,8 @@ from cache_adapt.learned.vocabulary import Shares, Vocabulary
 from serving.common.tensors import Array
 from serving.engines.exits import ExitResult
 
-MOST_LOOKS, MOST_ITEMS = 6000, 1000
-"""Looks that are kept, and pictures of them, which take more memory: spread evenly over the recording."""
+MOST_LOOKS = 6000
+"""Looks that are kept, spread evenly over the recording."""
 
 T = TypeVar("T")
 
@@ -61,24 +61,22 @@ class TakenLooks:
     def __init__(self, vocabulary: Vocabulary, rule: PoolRule | None = None) -> None:
         """``rule``: how the looks at one object are pooled; None: each is answered by itself."""
         self._vocabulary, self.rule = vocabulary, rule
-        self._looks, self._items = Thinned[TakenLook](MOST_LOOKS), Thinned[Array](MOST_ITEMS)
+        self._looks = Thinned[TakenLook](MOST_LOOKS)
+        self.item: Array | None = None
+        """One of the pictures, as the network takes them (1 × …); None before the first look."""
 
     def add(self, batch: Array, found: ExitResult, shares: Shares, shown: ShownLooks) -> None:
         taps = [tap.astype(np.float16) for tap in found.taps]
         for row in range(len(batch)):
             look = TakenLook([tap[row] for tap in taps], shares[row], shown.at(slice(row, row + 1)))
             self._looks.add(look)
-            self._items.add(batch[row])
+        if self.item is None and len(batch):
+            self.item = batch[:1].copy()
 
     @property
     def seen(self) -> int:
         """Looks that were made; not all are kept."""
         return self._looks.seen
-
-    @property
-    def items(self) -> Array:
-        """Some of the pictures, as the network takes them (N × …); there must be one."""
-        return np.stack(self._items.things)
 
     @property
     def rows(self) -> ExitRows:

@@ -56,15 +56,18 @@ def _normal(others: NDArray[np.float64], best: int, certain: float) -> NDArray[n
 
 
 def _place(label: str, words: Sequence[str]) -> int | None:
-    said = label.strip(DRESS).casefold()
-    return next((place for place, word in enumerate(words) if word.casefold() == said), None)
+    return next((place for place, word in enumerate(words) if _plain(word) == _plain(label)), None)
 
 
 def _beginning(token: str, words: Sequence[str]) -> int | None:
     """The one word that begins so; None where there is none, or several."""
-    said = token.strip(DRESS).casefold()
-    found = [place for place, word in enumerate(words) if said and word.casefold().startswith(said)]
+    said = _plain(token)
+    found = [place for place, word in enumerate(words) if said and _plain(word).startswith(said)]
     return found[0] if len(found) == 1 else None
+
+
+def _plain(word: str) -> str:
+    return word.strip(DRESS).casefold()
 
 
 def _tokens_of(label: str, reply: Reply) -> Sequence[SaidToken]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import msgspec
@@ -67,7 +68,7 @@ def read_reply(data: bytes) -> Reply:
     first = found.choices[0]
     text = first.message.content or ""
     tokens = (first.logprobs.content if first.logprobs else None) or ()
-    if "".join(each.token for each in tokens) != text:
+    if not "".join(each.token for each in tokens).startswith(text):  # the mark of the end may follow
         tokens = ()
     return Reply(text, tokens, found.usage)
 
@@ -92,8 +93,14 @@ class _Labelled(Struct, frozen=True, forbid_unknown_fields=True):
     label: Word
 
 
+FENCED = re.compile(r"\s*```\w*\s(.*)```\s*", re.DOTALL)
+"""An answer that Markdown shows as code, as models write JSON where their server does not bind them."""
+
+
 def said_label(text: str) -> str:
     """The word that an answer says: the value of ``label`` where it is JSON, else all of it."""
+    if (fenced := FENCED.fullmatch(text)) is not None:
+        text = fenced[1]
     try:
         return msgspec.json.decode(text, type=_Labelled).label
     except (msgspec.DecodeError, RecursionError):

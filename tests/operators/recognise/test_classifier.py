@@ -132,7 +132,7 @@ async def test_what_is_no_number_makes_its_object_unknown_and_no_other(
         ({"scores": "probabilities"}, [0.7, 0.2, 0.1], None),
         ({}, [0.7, 0.2, 0.1], "says numbers that add up to 1, which are probabilities: set 'scores: probabilities'"),
         ({}, [0.7, 0.4, -0.1], None),
-        ({}, [9.0, 0.0], "scores 2 classes, its card lists 3"),
+        ({}, [9.0, 0.0], "scores 2 classes, its card lists 3: correct 'classes', or name another"),
         ({}, [np.nan, 0.0, 0.0], "says what is no number"),
         (
             {"scores": "probabilities"},

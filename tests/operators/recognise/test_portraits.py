@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -241,3 +242,17 @@ async def test_no_more_pairs_are_named_than_anybody_reads(tmp_path: Path) -> Non
     said = alike(await known.gallery("look"), 0.9)
     assert len(said) == 21
     assert said[-1] == "25 more pairs look alike"
+
+
+def test_a_gallery_of_thousands_of_which_all_look_alike_is_compared_as_a_whole() -> None:
+    angles = np.linspace(0, 0.1, 600, dtype=np.float32)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    names = tuple(f"n{number}" for number in range(600))
+    known = Gallery(names, tuple(Path(name, "1.jpg") for name in names), vectors)
+    tracemalloc.start()
+    said = alike(known, 0.9)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert said[-1] == f"{600 * 599 // 2 - 20} more pairs look alike"
+    assert "look alike: similarity 1.00" in said[0]
+    assert most < 30 * 600 * 600, "no object of Python's for each pair"

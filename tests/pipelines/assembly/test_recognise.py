@@ -15,10 +15,11 @@ from operators.recognise.gallery import GalleryRecogniser
 from operators.testing import FakeEngine, card_of
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.recognise import looks
-from pipelines.query.dag import compile_dag
+from pipelines.query.dag import CompiledQuery, compile_dag
 from pipelines.query.nodes import RecogniseNode
 from pipelines.query.query_file import Query
 from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
 
 
 def finder(**changes: Any) -> ModelCard:
@@ -44,16 +45,19 @@ def people(tmp_path: Path) -> Path:
 
 
 def recogniser(
-    people: Path, cards: tuple[ModelCard, ModelCard] = (FIND, LOOK), where: str = "find[area >= 0.1]", **more: Any
+    people: Path,
+    cards: tuple[ModelCard, ModelCard] = (FIND, LOOK),
+    where: str = "find[area >= 0.1]",
+    query: str = "q",
+    **more: Any,
 ) -> GalleryRecogniser:
     detects = {"name": "find", "task": "detect", "model": "find"}
     who = {"name": "who", "task": "recognise", "input": where, "model": "look", "gallery": str(people)} | more
-    wanted = Query.model_validate({"version": 1, "name": "q", "slo_ms": 100, "nodes": [detects, who]})
+    wanted = Query.model_validate({"version": 1, "name": query, "slo_ms": 100, "nodes": [detects, who]})
     engine = FakeEngine(**{each.name: (each, lambda batch: [batch.mean(axis=(2, 3))]) for each in cards})
-    nodes = {each.name: each for each in compile_dag(wanted).nodes}
     spec = wanted.nodes[1]
     assert isinstance(spec, RecogniseNode)
-    found = looks(spec, Environment(engine, nodes=nodes))
+    found = looks(spec, Environment.of(CompiledQuery(wanted, compile_dag(wanted), Catalogue([])), engine))
     assert isinstance(found, GalleryRecogniser)
     return found
 
@@ -89,5 +93,6 @@ def test_each_gallery_and_node_has_a_file_and_networks_elsewhere_and_in_fewer_bi
     (people.parent / "others").symlink_to(people)
     assert kept(recogniser(people.parent / "others")).path == was.path
     assert kept(recogniser(people, name="other")).path != was.path
+    assert kept(recogniser(people, query="other", where="find")).path != was.path, "both would enrol at every start"
     for model in ("look on far", "look@onnxruntime-int8"):
         assert recogniser(people)._kept(model) is None

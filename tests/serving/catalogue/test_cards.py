@@ -25,6 +25,12 @@ def test_classes_may_be_a_file_beside_the_card(tmp_path: Path) -> None:
     assert read_card(directory).classes == ("cat", "dog")
 
 
+def test_an_editor_s_mark_is_no_part_of_the_first_class(tmp_path: Path) -> None:
+    directory = write_card(tmp_path / "m", classes="names.txt")
+    (directory / "names.txt").write_bytes("\ufeffcat\r\ndog\r\n".encode())
+    assert read_card(directory).classes == ("cat", "dog")
+
+
 @pytest.mark.parametrize("name", ["absent.txt", "../names.txt", "/etc/hostname"])
 def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "names.txt").write_text("cat\n", encoding="utf-8")

@@ -136,6 +136,23 @@ def test_a_tensor_without_the_batch_on_its_first_axis_is_no_cut() -> None:
     assert [point.tensor for point in all_cut_points(merged)] == ["a", "d"]
 
 
+def test_where_the_length_of_the_first_axis_is_not_known_is_no_cut() -> None:
+    """Windows of a picture that are counted along the first axis, as Swin transformers do."""
+    model = network(
+        "(float[N,4,6] x) => (float[N,4,6] y)",
+        """
+        four = Constant<value_ints = [4]>() six = Constant<value_ints = [6]>()
+        n = Shape<start = 0, end = 1>(x) many = Mul(n, four) odd = Abs(many) flat = Concat<axis = 0>(odd, six)
+        a = MatMul(x, w) b = Reshape(a, flat) c = Relu(b) size = Shape(c) e = Reshape(c, size)
+        full = Concat<axis = 0>(n, four, six) d = Reshape(e, full) y = MatMul(d, w)
+        """,
+        w=[6, 6],
+    )
+    assert [point.tensor for point in all_cut_points(model)] == ["a", "d"]
+    batch = sample(model)
+    assert most_different(run(model, batch), run_segments(split(model, ["a", "d"]), batch)) < 1e-6
+
+
 @pytest.mark.parametrize(
     ("cuts", "message"),
     [

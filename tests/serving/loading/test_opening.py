@@ -293,8 +293,30 @@ def test_a_graph_with_two_inputs_is_refused(tmp_path: Path) -> None:
     graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["c"])], "g", value[:2], value[2:])
     opset = helper.make_opsetid("", 17)
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m" / "net.onnx")
-    with pytest.raises(ModelError, match="must have one input"):
+    with pytest.raises(ModelError, match=r"must have one input.* b of 4 axes: give others a value"):
         open_model(entry_of(tmp_path), 1)
+
+
+def test_an_input_that_is_given_a_value_is_none(tmp_path: Path) -> None:
+    """As detectors that want the picture's size, too."""
+    directory = tmp_path / "m"
+    directory.mkdir()
+    kinds = {"images": (TensorProto.FLOAT, ["N", 3, 4, 4]), "size": (TensorProto.INT64, ["N", 2])}
+    given = [helper.make_tensor_value_info(name, *kind) for name, kind in kinds.items()]
+    nodes = [
+        helper.make_node("Cast", ["size"], ["pixels"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[2, 3], keepdims=0),
+        helper.make_node("Slice", ["mean", "from", "to", "axis"], ["two"]),
+        helper.make_node("Mul", ["two", "pixels"], ["y"]),
+    ]
+    constants = {"from": [0], "to": [2], "axis": [1], "size": [[4, 4]]}
+    stored = [numpy_helper.from_array(np.array(value), name) for name, value in constants.items()]
+    said = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 2])]
+    graph = helper.make_graph(nodes, "g", given, said, stored)
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), directory / "net.onnx")
+    (output,) = open_model(entry_of(tmp_path), 1).run(np.ones((3, 3, 4, 4), np.float32))
+    assert output.tolist() == [[4.0, 4.0]] * 3
 
 
 def test_a_graph_that_takes_bytes_is_given_bytes(tmp_path: Path) -> None:

@@ -15,10 +15,14 @@ from click.testing import CliRunner
 
 from datasets.street import street_crops
 from pipelines.commands.models import command
+from pipelines.measure.stand_ins import contest_job
+from pipelines.measure.stand_ins.roles import prospect
 from pipelines.query.check import open_query
+from pipelines.query.query_file import DEFAULT_ACCURACY
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import BadInput, ModelError
 from serving.variants.artefacts import resolve
+from serving.variants.contest import Contender, Contest, read
 from tests.operators.publish.messages import thing
 from tests.pipelines.observe.record.test_crops import record
 
@@ -80,8 +84,9 @@ def test_crops_of_real_cameras_become_a_recogniser_that_a_query_names(real: Path
     assert found["right_of_named"] > 0.75
     assert sum(map(sum, found["confusion"])) == found["crops"]
     assert any("last block" in note for note in found["notes"])
-    assert found["int8"]["variant"] == "mine@onnxruntime-int8"
-    assert 0 < found["int8"]["agreement"] < 1, "what begins with this backbone loses by int8, which is told"
+    int8 = found["contest"]["contenders"][0]
+    assert int8["variant"] == "mine@onnxruntime-int8"
+    assert 0 < int8["agreement"] < 1, "what begins with this backbone loses by int8, which is told"
     models = Catalogue([tmp_path / "models", SHIPPED])
     (tmp_path / "q.yaml").write_text(QUERY, encoding="utf-8")
     assert [node.name for node in open_query(tmp_path / "q.yaml", models).query.nodes] == ["detect", "track", "what"]
@@ -98,9 +103,34 @@ def test_the_report_says_what_it_is_worth_and_how_to_use_it(tmp_path: Path, monk
     assert lines[1].startswith("likeliest class right 0.")
     assert lines[2].startswith("named 0.")
     assert lines[4].split() == ["bike", "car", "person", "unknown"]
-    assert lines[-2].startswith("mine@onnxruntime-int8: ")
     assert lines[-1] == f"written to {tmp_path / 'models' / 'mine'}: use it with 'model: mine'"
-    assert resolve("mine@onnxruntime-int8", Catalogue([tmp_path / "models"]), tmp_path / "cache").path.is_file()
+    known = Catalogue([tmp_path / "models"])
+    assert resolve("mine@onnxruntime-int8", known, tmp_path / "cache").path.is_file()
+    contest = read(known.find("mine"), tmp_path / "cache")
+    assert lines[-2] == prospect("mine", contest, DEFAULT_ACCURACY)
+
+
+def test_a_variant_that_seldom_agrees_stands_in_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
+    seldom = Contender(variant="mine@onnxruntime-int8", identity="1" * 64, processor_s=1e-4, agreement=0.28)
+    held = Contest(
+        identity="0" * 64, fingerprints={}, processor_s=1e-3, items=100, contenders=(seldom,), measured_at="now"
+    )
+    monkeypatch.setattr(contest_job, "held_on", lambda *_: held)
+    asked = ("train", "mine", "--from", str(draw(tmp_path / "crops")), "--base", "street-kind", "--frozen")
+    assert "mine has no stand-in: no variant that agrees" in said(*asked, "--into", str(tmp_path / "m"))
+
+
+def test_what_cannot_be_compared_is_told_and_the_recogniser_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file where a folder is wanted", encoding="utf-8")
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
+    asked = ("train", "mine", "--from", str(draw(tmp_path / "crops")), "--base", "street-kind", "--frozen", "--json")
+    found = json.loads(said(*asked, "--into", str(tmp_path / "m")))
+    assert found["contest"] is None
+    assert "its variants are not compared: " in found["notes"][-1]
+    assert Catalogue([tmp_path / "m"]).find("mine").path.is_file()
 
 
 def test_frozen_features_need_no_pytorch(tmp_path: Path) -> None:

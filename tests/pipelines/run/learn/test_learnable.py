@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pipelines.query.dag import compiled
 from pipelines.run.learn.learnable import LAST, Learnable
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from tests.models import write_card
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
 KNOWN = Catalogue([SHIPPED])
@@ -46,3 +48,14 @@ def test_without_confidence_of_its_own_the_cards_counts() -> None:
 def test_others_say_why_not(keys: dict[str, Any], why: str) -> None:
     found = learnable(**keys)
     assert (list(found.nodes), found.others) == ([], {"type": why})
+
+
+def test_one_name_leaves_nothing_to_tell_apart(tmp_path: Path) -> None:
+    base = KNOWN.find("street-kind")
+    (tmp_path / "m").mkdir()
+    shutil.copy(base.path, tmp_path / "m" / "net.onnx")
+    size = base.card.input.model_dump(mode="json")
+    write_card(tmp_path / "m", classes=["gate open"], scores="probabilities", input=size)
+    known = Catalogue([tmp_path, SHIPPED])
+    found = Learnable.of(compiled(query(DETECT, TRACK, TYPE | {"model": "m"}), known))
+    assert found.others == {"type": "m has one name to give: there is nothing to tell apart"}

@@ -35,7 +35,8 @@ def test_looks_have_taps_words_and_objects() -> None:
     assert rows.words.tolist() == [0, 0, 0]
     assert rows.shown is not None
     assert rows.shown.objects == ["object 0", "object 1", "object 2"]
-    assert found.items.shape == (3, 3)
+    assert found.item is not None
+    assert found.item.tolist() == [[0, 0, 0]]
     assert rows.at([0]).weights.tolist() == [1, 1, 1]
 
 

@@ -32,7 +32,11 @@ def said(text: str | None) -> str:
     return WORDS[int(shares(reply(text), WORDS, 0.9).argmax())]
 
 
-@pytest.mark.parametrize("text", ["car", " Car.\n", "**car**", '"car"', '{"label": "car"}', '{"label":"CAR"}', "`car`"])
+DRESSED = ["car", " Car.\n", "**car**", '"car"', '{"label": "car"}', '{"label":"CAR"}', "`car`"]
+FENCED = ['```json\n{"label": "car"}\n```', '```\n{"label": "car"}```\n', "```text\ncar\n```"]
+
+
+@pytest.mark.parametrize("text", DRESSED + FENCED)
 def test_a_word_of_the_list_is_the_answer_in_whatever_dress(text: str) -> None:
     row = shares(reply(text), WORDS, 0.9)
     assert (WORDS[int(row.argmax())], float(row.max())) == ("car", pytest.approx(0.9))
@@ -61,6 +65,17 @@ def test_a_word_of_the_list_is_the_answer_in_whatever_dress(text: str) -> None:
 def test_all_else_is_unknown(text: str | None) -> None:
     assert said(text) == "unknown"
     assert is_listed(reply(text), WORDS) == (text == "unknown")
+
+
+@pytest.mark.parametrize("word", ["St. John's", "no.", "U.S."])
+def test_a_label_may_end_as_sentences_do(word: str) -> None:
+    assert shares(reply(f"{word}."), (word, "unknown"), 0.9).argmax() == 0
+    assert is_listed(reply(word), (word, "unknown"))
+
+
+def test_the_mark_of_the_end_may_follow_the_tokens_of_a_text() -> None:
+    tokens = [token("truck", math.log(0.7)), token("<|im_end|>", 0.0)]
+    assert shares(reply("truck", {"content": tokens}), WORDS, 0.9)[1] == pytest.approx(0.7)
 
 
 def test_the_probability_is_that_of_the_tokens_of_the_word() -> None:
