@@ -49,6 +49,7 @@ from pipelines.health import heartbeat, liveness
 from pipelines.kafka import results
 from pipelines.kafka.topics import FramesTopic
 from pipelines.measure import labelled_crops
+from pipelines.measure.stand_ins.shown import LEARNT
 from pipelines.observe.forward import (
     delivery,
     direct,
@@ -75,7 +76,6 @@ from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import captures, feed, first_look, run_query
 from pipelines.run.jobs import chunk_taker, chunks, live_load, output, parquet_output, pending
 from pipelines.run.learn import taken
-from pipelines.run.learn.recording import LEARNT
 from pipelines.run.replay import comparison, match
 from pipelines.schedule import cheapest_models, fleet_link
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
@@ -218,7 +218,7 @@ SAID = {
         f"whose crops it counts | *{crops.MOST_CROPS:,}, {crops.MOST_TRACKS:,}* |",
         f"| *{labelled_crops.MOST_CROPS:,}, {labelled_crops.MOST_CLASSES}; {features.MOST_TUNED}* |",
         f"| width of a crop that it learns from | *{labelled_crops.MOST_WIDTH} pixels* |",
-        f"| *{taken.MOST_LOOKS:,}, {taken.MOST_ITEMS:,}; {LEARNT.items:,}, {mib(LEARNT.nbytes)}* |",
+        f"| *{taken.MOST_LOOKS:,}; {LEARNT.items:,}, {mib(LEARNT.nbytes)}* |",
         f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{trials.MOST_TRIALS} for each node* |",

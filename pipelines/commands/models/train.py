@@ -107,10 +107,10 @@ def _check(name: str, folder: Path, target: Path) -> None:
 def _contest(known: Catalogue, name: str, crops: Crops, notes: list[str]) -> Contest | None:
     """Compare the variants of a recogniser on its crops, as `sluice learn` does on a recording."""
     from pipelines.measure.stand_ins.contest_job import held_on
-    from pipelines.measure.stand_ins.shown import Room, ShownItems
+    from pipelines.measure.stand_ins.shown import LEARNT, ShownItems
     from serving.preprocess import batch
 
-    entry, shown = known.find(name), ShownItems(random.Random(0), Room(400, 64 << 20))
+    entry, shown = known.find(name), ShownItems(random.Random(0), LEARNT)
     try:
         for image in crops.images:
             shown.ran(batch(entry.card.input, [image])[0], None)

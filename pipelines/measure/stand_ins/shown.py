@@ -29,6 +29,8 @@ class Room(NamedTuple):
 
 
 ROOM, NO_ROOM = Room(), Room(0, 0)
+LEARNT = Room(1000, 64 << 20)
+"""Where they are shown to learn from them."""
 
 
 class ShownItems:

@@ -17,10 +17,10 @@ from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from pipelines.assembly.engine import engine_of
-from pipelines.measure.stand_ins.shown import Watched
+from pipelines.measure.stand_ins.shown import LEARNT, Watched
 from pipelines.query.dag import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
-from pipelines.run.learn.recording import LEARNT, OnProgress, RecordedLooks, taker
+from pipelines.run.learn.recording import OnProgress, RecordedLooks, taker
 from serving.common.tensors import Image
 from serving.errors import BadInput, SourceError
 from serving.scheduling.requests import Urgency

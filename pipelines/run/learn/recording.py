@@ -22,7 +22,7 @@ from pipelines.assembly.parts import frame_room
 from pipelines.assembly.recognise import looks
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import ALONE, Limits
-from pipelines.measure.stand_ins.shown import Room, ShownItems, Watched
+from pipelines.measure.stand_ins.shown import LEARNT, ShownItems, Watched
 from pipelines.planning.planner import Planner
 from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.query.dag import CompiledQuery
@@ -35,9 +35,6 @@ from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult
 from serving.errors import BadInput, ModelError
 from serving.scheduling.requests import Urgency
-
-LEARNT = Room(1000, 64 << 20)
-"""The most pictures that are kept of what a network was shown."""
 
 OnProgress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 … 1."""

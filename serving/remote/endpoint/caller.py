@@ -190,7 +190,7 @@ class EndpointCaller:
             return answer, reply
         except Malformed as error:
             end = self._failed
-            raise CallGivenUp(f"the answer cannot be read: {error}") from None
+            raise CallGivenUp(f"the answer cannot be read: {error}; {_said(answer)}") from None
         except Unavailable:
             end = self._failed
             raise

@@ -122,6 +122,7 @@ async def test_what_is_no_label_is_unknown(server: Vision, text: str) -> None:
         (Said(body=b"a" * (LARGEST_BYTES + 1)), "more than"),
         (Said(body=b'{"choices": '), "cannot be read"),
         (Said(body=b"<html>"), "cannot be read"),
+        (Said(body=b'{"error": {"message": "overloaded"}}'), 'cannot be read: .*"message": "overloaded"'),
         (Said(body=b"[" * 100_000), "cannot be read"),
         (Said(text="car", cut=20), "no answer"),
         (Said(status=302, headers={"Location": "http://127.0.0.1:1/v1"}), "redirects are not followed"),
@@ -129,7 +130,7 @@ async def test_what_is_no_label_is_unknown(server: Vision, text: str) -> None:
         (Said(status=418, body=b""), "answers 418"),
         (Said(status=401, body=f"your key {KEY} is wrong".encode()), r"answers 401: your key \*\*\* is wrong"),
     ],
-    ids=["huge", "half", "html", "deep", "cut", "redirect", "fails", "odd", "key"],
+    ids=["huge", "half", "html", "error", "deep", "cut", "redirect", "fails", "odd", "key"],
 )
 async def test_a_bad_answer_is_one_line_and_no_look(
     server: Vision, said: Said, why: str, caplog: pytest.LogCaptureFixture
