@@ -118,22 +118,33 @@ def _card(base: Base, crops: Crops, name: str, held_out: HeldOut) -> ModelCard:
     )
 
 
-def write(made: RecogniserDraft, into: Path) -> Path:
-    """Put the model's folder into a directory, in one step; ModelError where one is there."""
+def place(into: Path) -> TemporaryDirectory[str]:
+    """A folder in a directory of models, for one that is not whole yet; ModelError where none can be written there."""
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix=".train-", dir=into)
+    except OSError as error:
+        raise _unwritable(into, error) from None
+
+
+def write(made: RecogniserDraft, scratch: str) -> Path:
+    """Put the model's folder beside its ``place``, in one step; ModelError where one is there."""
+    into, part = Path(scratch).parent, Path(scratch) / made.card.name
     folder = into / made.card.name
     if folder.exists():
         raise ModelError(f"{folder} exists: remove it, or give the model another name")
     try:
-        into.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".train-", dir=into) as scratch:
-            part = Path(scratch) / made.card.name
-            part.mkdir()
-            onnx.save(made.model, part / FILE)
-            write_card(part, made.card.model_copy(update={"sha256": file_sha256(part / FILE)}))
-            part.rename(folder)
+        part.mkdir()
+        onnx.save(made.model, part / FILE)
+        write_card(part, made.card.model_copy(update={"sha256": file_sha256(part / FILE)}))
+        part.rename(folder)
     except OSError as error:
-        raise ModelError(f"{into}: cannot be written ({error.strerror or error})") from None
+        raise _unwritable(into, error) from None
     return folder
+
+
+def _unwritable(into: Path, error: OSError) -> ModelError:
+    return ModelError(f"{into}: cannot be written ({error.strerror or error})")
 
 
 def _tuned(base: Base, rows: CropFeatures, frozen: _Trial, threads: int, report: Report) -> tuple[_Trial, str]:

@@ -57,6 +57,13 @@ def test_an_observer_is_added(tmp_path: Path) -> None:
         assert f"{len(re.findall(r'^carpark [0-9]+: [0-9]+ ms$', said, re.M))} were late" in said
 
 
+TWO_INPUTS = """
+import numpy as np, onnx
+graph = "d (float[N,3,9,9] images, int64[N,2] orig_target_sizes) => (int64[N,2] y) { y = Identity(orig_target_sizes) }"
+onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {graph}'), "detector.onnx")
+"""
+
+
 def test_a_model_is_added(tmp_path: Path) -> None:
     with Reader("add-a-model", tmp_path) as reader:
         (reader.folder / "classes.txt").write_text("sparrow\nswift\n")
@@ -74,6 +81,8 @@ def test_a_model_is_added(tmp_path: Path) -> None:
         (reader.folder / "export.py").write_text(f"{network}\n{reader.block('python')}")
         reader.run("python export.py")
         assert (reader.folder / "net.onnx").stat().st_size > 1 << 20
+        given = reader.python(reader.block("python"), before=TWO_INPUTS, after="print(model.graph.initializer[0].name)")
+        assert "orig_target_sizes" in given
         reader.write("make_brightness.py", "python")
         reader.run("python make_brightness.py")
         assert "brightness" in reader.follow()

@@ -82,9 +82,9 @@ def command(
 
     crops = labelled_crops(folder)
     wanted = recogniser.RecogniserRequest(name, right, threads or usable_cores(), tune=not frozen)
-    with work_bar(name) as report:
+    with recogniser.place(target) as scratch, work_bar(name) as report:
         made = recogniser.make(entry, crops, wanted, report)
-        path = recogniser.write(made, target)
+        path = recogniser.write(made, scratch)
         report("variants", 0.0)
         contest = _contest(Catalogue([target]), name, crops, made.notes)
     made.notes[:0] = _few(crops.notes)

@@ -24,7 +24,7 @@ from specialization.kit import features, recogniser
 from specialization.kit.base import Base
 from specialization.kit.block import _OPERATORS, tuned
 from specialization.kit.crops import CropOrigin, Crops
-from specialization.kit.recogniser import RecogniserRequest, make, write
+from specialization.kit.recogniser import RecogniserRequest, make, place, write
 
 CLASSES = ("bike", "car", "person")
 QUIET = lambda step, share: None  # noqa: E731
@@ -46,7 +46,8 @@ def drawn(count: int, classes: tuple[str, ...] = CLASSES, seed: int = 77) -> Cro
 
 def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path: Path) -> None:
     made = make(base, drawn(480), RecogniserRequest("mine"), QUIET)
-    folder = write(made, tmp_path)
+    with place(tmp_path) as scratch:
+        folder = write(made, scratch)
     entry = Catalogue([tmp_path]).find("mine")
     verify(entry)
     assert entry.card.classes == CLASSES
@@ -148,8 +149,10 @@ def test_a_network_without_features_is_refused(tmp_path: Path, base: Entry) -> N
 def test_a_model_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     made = recogniser.RecogniserDraft(onnx.ModelProto(), ModelCard.model_construct(name="mine"), None)  # type: ignore[arg-type]
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ModelError, match="mine exists: remove it, or give the model another name"):
-        write(made, tmp_path)
+    match = "mine exists: remove it, or give the model another name"
+    with place(tmp_path) as scratch, pytest.raises(ModelError, match=match):
+        write(made, scratch)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 
 
 def test_threads_of_pytorch_are_those_that_were_given(base: Entry) -> None:

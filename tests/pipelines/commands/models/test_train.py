@@ -23,6 +23,7 @@ from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import BadInput, ModelError
 from serving.variants.artefacts import resolve
 from serving.variants.contest import Contender, Contest, read
+from specialization.kit import recogniser
 from tests.operators.publish.messages import thing
 from tests.pipelines.observe.record.test_crops import record
 
@@ -155,6 +156,16 @@ def test_a_model_that_is_there_is_refused_before_the_work(tmp_path: Path) -> Non
     (tmp_path / "mine").mkdir()
     with pytest.raises(ModelError, match="mine exists: remove it, or give the model another name"):
         said("train", "mine", "--from", str(tmp_path / "none"), "--into", str(tmp_path))
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m").write_text("a file where a folder is wanted", encoding="utf-8")
+    monkeypatch.setattr(recogniser, "make", lambda *_: pytest.fail("it was trained in vain"))
+    asked = ("--from", str(draw(tmp_path / "crops")), "--base", "street-kind", "--frozen", "--into", str(tmp_path / "m"))
+    with pytest.raises(ModelError, match="m: cannot be written"):
+        said("train", "mine", *asked)
 
 
 def test_a_folder_that_is_not_there_and_a_base_that_is_unknown_are_told(tmp_path: Path) -> None:
