@@ -112,7 +112,7 @@ def test_the_contest_of_a_networks_variants_is_held_and_kept_for_runs(
     kept = read(KNOWN.find("street-kind"), artefacts_dir())
     assert kept is not None
     assert kept.items == of_name["items"] >= contest.LEAST_ITEMS
-    monkeypatch.setattr(learning.ContestJob, "held", lambda *_: pytest.fail("it was held before"))
+    monkeypatch.setattr(learning, "held_on", lambda *_: pytest.fail("it was held before"))
     again = json.loads(learn(write(tmp_path / "q.yaml", query), "--limit", 60, "--json").output)
     assert again["contests"]["street-kind"] == of_name
 
