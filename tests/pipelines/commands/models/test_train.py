@@ -163,7 +163,15 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     (tmp_path / "m").write_text("a file where a folder is wanted", encoding="utf-8")
     monkeypatch.setattr(recogniser, "make", lambda *_: pytest.fail("it was trained in vain"))
-    asked = ("--from", str(draw(tmp_path / "crops")), "--base", "street-kind", "--frozen", "--into", str(tmp_path / "m"))
+    asked = (
+        "--from",
+        str(draw(tmp_path / "crops")),
+        "--base",
+        "street-kind",
+        "--frozen",
+        "--into",
+        str(tmp_path / "m"),
+    )
     with pytest.raises(ModelError, match="m: cannot be written"):
         said("train", "mine", *asked)
 
