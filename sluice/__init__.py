@@ -47,6 +47,10 @@ _PLACE_OF = {name: f"{module}:{name}" for module, names in _PLACES.items() for n
 _PLACE_OF["Recogniser"] = "operators.recognise.own:OwnRecogniser"
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version  # takes as long as all else here

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ class Query:
             raise BadInput(f"a query's file is a path, not a {type(file).__name__}; keys are given as Query(**keys)")
         document = Document(Path("Query"), {"version": 1}, None, ()) if file is None else read_yaml(Path(file))
         if keys and isinstance(document.data, dict):
-            document = replace(document, data=document.data | json.loads(json.dumps(keys, default=str)))
-        self._document, self._operators = document, operators
+            document = replace(document, data=document.data | json.loads(json.dumps(keys, default=_plain)))
+        self._document, self._operators = document, own(operators)
         self._query = examine(document, own=operators).require()
 
     def __repr__(self) -> str:
@@ -47,3 +47,19 @@ class Query:
     def _opened(self, known: Catalogue, sources: Sequence[str], operators: Mapping[str, type[Any]]) -> CompiledQuery:
         """The query with models of a catalogue, ready to run, on other sources where given."""
         return open_query(self._document, known, sources, {**self._operators, **operators})
+
+
+def own(operators: Mapping[str, type[Any]]) -> Mapping[str, type[Any]]:
+    """The same; raises BadInput for another type."""
+    if not isinstance(operators, Mapping):
+        raise BadInput(f"operators: is a {type(operators).__name__}; a dict of classes by the task they do")
+    return operators
+
+
+def _plain(value: object) -> object:
+    """As a file would say it: a list for an array, a set or the like, words for a path."""
+    if hasattr(value, "tolist"):  # NumPy's
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, Iterable) else str(value)

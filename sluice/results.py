@@ -37,6 +37,15 @@ class Result(schema.Result, kw_only=True, frozen=True, dict=True):
         made: Image | None = self.__dict__["image_made"]
         return made
 
+    def __copy__(self) -> Result:
+        found = self.of(self)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """With the picture, as deep copies and other processes want it."""
+        return (*super().__reduce__(), {"image_made": self.image})
+
     def _repr_html_(self) -> str:
         from operators.annotate.drawing import html  # draws, which few programs want
 

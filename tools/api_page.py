@@ -32,7 +32,7 @@ for result in sluice.run("examples/vehicles.yaml", "clip.mp4"):
 A run changes nothing of the process that it is part of: neither environment, signal handlers and garbage collection,
 nor the threads of other libraries. The `sluice` command does, for speed: it has a process of its own.
 """
-OURS = ("sluice", "operators", "serving")
+OURS = ("sluice", "pipelines", "operators", "serving")
 FIRST = ["run", "arun", "watch", "watch_events", "Query", "Result", "Object"]
 
 
@@ -59,7 +59,8 @@ def _shown(name: str, found: Any) -> Iterator[str]:
     yield from _fields(found)
     for member, value in _members(found):
         signature = "" if isinstance(value, property) else _signature(value)
-        yield f"* `{member}{signature}`: {_flat(value.__doc__)}"
+        form = "async " if inspect.iscoroutinefunction(value) else ""
+        yield f"* `{form}{member}{signature}`: {_flat(value.__doc__)}"
     yield ""
 
 

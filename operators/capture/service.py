@@ -21,6 +21,9 @@ from operators.observer import UNOBSERVED, Observer
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import SourceError
 
+STOPPED = "stopped"
+"""The message of a stream whose capture was told to end; every other message says what is amiss."""
+
 
 def read_local(run: CaptureRun) -> str | None:
     """Read the source to its end, repeatedly if the spec says so. Returns a note for people.
@@ -78,7 +81,7 @@ class Capture:
         except Exception as error:
             run.report("failed", "error", f"frames could not be handed on: {error}")
             raise
-        run.report("ended", None, "stopped" if run.stopped.is_set() else summary)
+        run.report("ended", None, STOPPED if run.stopped.is_set() else summary)
 
     def stop(self) -> None:
         """Make ``run`` return soon, from any thread, even when the source hangs."""

@@ -96,13 +96,13 @@ def _deliver(
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.sending import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
-    from pipelines.run.captures import StateLines, captured, deliver, raise_first
+    from pipelines.run.captures import StateLog, captured, deliver, raise_first
 
     _ensure_topics(settings, topics, timeout_s, stop)
     producer = frames_producer(settings, timeout_s, stop)
     names = CaptureTopics(topics.name("frames"), topics.name("streams"))
     sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
-    observers = Observers([StateLines(), watching])
+    observers = Observers([StateLog(), watching])
     captures = captured(specs, sink, droppable, observers)
     try:
         errors = deliver(captures, sink, stop, partial(_feel, sink, observers), timeout_s)

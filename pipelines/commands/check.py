@@ -86,7 +86,7 @@ def _with_secrets(draft: Draft) -> Draft:
         try:
             stream.uri.reveal()
         except BadInput as error:
-            found.append(Problem(("streams", place, "uri"), str(error).removeprefix("uri: ")))
+            found.append(Problem(("streams", place, "uri"), str(error).partition("uri: ")[2]))
     return _with(draft, found)
 
 

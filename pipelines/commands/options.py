@@ -188,7 +188,7 @@ def listen_at(listen: str, secret_file: Path | None) -> Listen:
 def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--record`` and ``--record-mb``; the command gets ``record``, which makes the recording, None for none.
 
-    It takes the file in which the query stands, and the query; nothing where there are several.
+    It takes the manifest of the query; None where there are several.
     """
 
     @click.option(
@@ -213,13 +213,13 @@ def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_all
 
 
-MakeRecording = Callable[..., "Recording"]
+MakeRecording = Callable[["Manifest | None"], "Recording"]
 
 
-def _recording(directory: Path, most_bytes: int, *of: Any) -> Recording:
+def _recording(directory: Path, most_bytes: int, of: Manifest | None) -> Recording:
     from pipelines.observe.record.layout import Recording
 
-    return Recording(directory, manifest(*of) if of else None, most_bytes)
+    return Recording(directory, of, most_bytes)
 
 
 def manifest(file: Path, wanted: CompiledQuery) -> Manifest:

@@ -65,7 +65,7 @@ def command(
         written = {"--out": out, "--events": events, "--annotate": annotate, "--report": report}
         keep_apart(found.file, wanted, written, forward)
         sinks = None if forward is None else load_sinks(forward)
-        recording = None if record is None else record(found.file, wanted)
+        recording = None if record is None else record(options.manifest(found.file, wanted))
     from pipelines.process.heap import few_arenas
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for

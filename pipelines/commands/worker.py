@@ -118,7 +118,7 @@ def command(
         prefix=topics.prefix,
         topics_prefix=at.prefix,
         bounds=stream_bounds(),
-        record=None if record is None else record() if files.follows else record(path, wanted),
+        record=None if record is None else record(None if files.follows else options.manifest(path, wanted)),
         beside=None if archive is None or job_results is None else _jobs(files, broker, topics, archive, job_results),
     )
     few_arenas()

@@ -41,7 +41,7 @@ class _Work(Generic[T]):
         self._items = items
         self._asked = asyncio.Event()
         self._found: SimpleQueue[T | _End] = SimpleQueue()
-        self._runner = asyncio.Runner()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # without, it becomes this thread's own
         self._loop = self._runner.get_loop()
         self._task = self._loop.create_task(self._hand_over())
         self._thread = threading.Thread(target=self._run, name="sluice-run", daemon=True)

@@ -50,7 +50,7 @@ def read_draft(document: Document, own: Kinds = NONE) -> Draft:
     if document.data is None:
         empty = (Problem((), "is empty: docs/query.md says what belongs into it"),)
         return Draft(document, None, {}, frozenset(), document.problems or empty)
-    context = {"base": document.path.parent}
+    context = {"base": document.path.parent, "file": document.path}
     tasks = [item.get("task") for _, item in _items(document.data, "nodes")]
     found = kinds(OwnNode, "task", tasks, NODE_TYPES, own)
     model = Query if found.keys() == NODE_TYPES.keys() else extended(Query, "nodes", "task", found)

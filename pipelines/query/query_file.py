@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from os.path import exists, join
@@ -61,7 +61,7 @@ def _uri(value: Any, info: ValidationInfo) -> Any:
     base = (info.context or {}).get("base")
     as_written = exists(join(base or "", value))  # the name of a file, whatever it looks like
     try:
-        uri = SourceUri(value, None if as_written else partial(_placeholder, base or Path()))
+        uri = SourceUri(value, None if as_written else partial(_placeholder, info.context or {}))
     except SourceError as error:
         raise ValueError(str(error)) from None
     if base is None or uri.kind != "path" or uri.path.is_absolute():
@@ -69,10 +69,10 @@ def _uri(value: Any, info: ValidationInfo) -> Any:
     return SourceUri(str(base / uri.path))
 
 
-def _placeholder(folder: Path, name: str) -> str:
+def _placeholder(context: Mapping[str, Any], name: str) -> str:
     file = name.removeprefix("file:")
     place = SecretPlace(env=name) if file == name else SecretPlace(file=Path(file))
-    return read_secret(place, folder, "uri")
+    return read_secret(place, context.get("base", Path()), f"{context.get('file', 'query')}: uri")
 
 
 def _sample(value: Any) -> Any:

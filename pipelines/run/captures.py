@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
@@ -9,17 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from operators.capture.outlet import CaptureCallbacks
-from operators.capture.service import Capture
+from operators.capture.service import STOPPED, Capture
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observer, Observers
 from operators.wire.schema import StreamStatus
-from pipelines.process.terminal import say
 from serving.common.clock import SYSTEM, Clock
 from serving.common.threads import step_back
 from serving.errors import SourceError
 
 if TYPE_CHECKING:
     from operators.publish.kafka_frames import KafkaFrames
+
+log = logging.getLogger(__name__)
 
 FLUSH_S = 6.0
 """After a signal, what is queued is delivered within this time: container engines kill after 10 s."""
@@ -120,10 +122,11 @@ def raise_first(ended: Mapping[str, BaseException | None]) -> None:
             raise error
 
 
-class StateLines(Observer):
-    """Prints on stderr."""
+class StateLog(Observer):
+    """Logs states of streams: as warnings those that are not as they should be."""
 
     def stream_state_changed(self, status: StreamStatus) -> None:
         reason = f" ({status.reason})" if status.reason else ""
         message = f": {status.message}" if status.message else ""
-        say(f"stream {status.stream}: {status.state}{reason}, {status.frames} frames{message}", err=True)
+        said = f"stream {status.stream}: {status.state}{reason}, {status.frames} frames{message}"
+        log.log(logging.INFO if status.message in (None, STOPPED) else logging.WARNING, "%s", said)

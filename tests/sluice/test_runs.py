@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import os
+import pickle
+import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -20,14 +24,17 @@ import sluice
 from tests.operators.capture.clips import make_clip
 from tests.real.rtsp import MakeServer
 from tests.sluice.clips import FRAMES, NODES, clip, query
+from tests.turns import until
 
 
 @pytest.fixture(autouse=True)
 def _nothing_runs_on() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
-    left = [each.name for each in set(threading.enumerate()) - before if not each.name.startswith("worker-")]
-    assert left == []
+    left = [each for each in set(threading.enumerate()) - before if not each.name.startswith("worker-")]
+    for each in left:
+        each.join(10)  # one that has said its last word may not have ended yet
+    assert [each.name for each in left if each.is_alive()] == []
 
 
 class Ends(sluice.Observer):
@@ -78,6 +85,15 @@ def test_pictures_come_where_they_are_asked_for(tmp_path: Path) -> None:
     assert result.image[100, 50].tolist() == [7, 7, 7]
     (result,) = sluice.run(query(), clip(tmp_path), limit=1)
     assert result.image is None
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
+def test_a_copy_of_a_result_has_its_picture(tmp_path: Path, again: Callable[[sluice.Result], sluice.Result]) -> None:
+    one, other = sluice.run(query(), clip(tmp_path), limit=2, frames=True)
+    assert one.image is not None  # made before it is copied; the other's is made afterwards
+    for result, copied in ((one, again(one)), (other, again(other))):
+        assert copied == result
+        np.testing.assert_array_equal(copied.image, result.image)
 
 
 def test_an_object_is_cut_out_of_its_picture(tmp_path: Path) -> None:
@@ -175,6 +191,47 @@ def test_a_camera_ends_with_the_loop(rtsp_server: MakeServer, tmp_path: Path) ->
     assert ends.states[-1] == "ended"
 
 
+def test_pictures_that_cannot_be_read_are_a_warning_in_the_log_and_a_loop_that_is_left_is_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in sluice.run(query(), clip(tmp_path)):
+        break
+    assert caplog.records == []
+    (tmp_path / "pictures").mkdir()
+    cv2.imwrite(str(tmp_path / "pictures" / "a.png"), np.zeros((90, 160, 3), np.uint8))
+    (tmp_path / "pictures" / "b.png").write_bytes(b"no picture")
+    assert len(list(sluice.run(query(), tmp_path / "pictures"))) == 1
+    said = caplog.records[-1]
+    assert said.levelname == "WARNING"
+    assert said.getMessage().startswith("stream pictures: ended, 1 frames: 1 of 2 images could not be read; ")
+
+
+@pytest.fixture
+def dead_camera() -> Iterator[str]:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        yield f"rtsp://u:hunter2@127.0.0.1:{nobody.getsockname()[1]}/yard"
+
+
+async def test_a_camera_that_is_not_there_is_a_warning_in_the_log(
+    dead_camera: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting = asyncio.create_task(anext(aiter(sluice.arun(query(), dead_camera))))
+    await until(lambda: bool(caplog.records) or waiting.done())
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    said = caplog.records[0]
+    assert said.levelname == "WARNING"
+    assert "-yard: reconnecting (refused), 0 frames: rtsp://***@127.0.0.1" in said.getMessage()
+    assert "hunter2" not in caplog.text
+
+
+def test_a_camera_that_is_given_up_is_an_error(dead_camera: str) -> None:
+    with pytest.raises(sluice.SourceError, match=r"-yard: .*; given up after 0\.1 s without a frame"):
+        list(sluice.run(query(), dead_camera, give_up_s=0.1))
+
+
 async def test_in_an_event_loop_results_come_by_async_for(tmp_path: Path) -> None:
     assert [result.seq async for result in sluice.arun(query(), clip(tmp_path))] == list(range(FRAMES))
 
@@ -210,6 +267,8 @@ async def test_a_task_that_is_cancelled_ends_the_run(tmp_path: Path) -> None:
         ([np.zeros((400, 400, 3), np.uint8)], {}, "not a ndarray"),
         (["a.mp4"], {"limit": 0}, "limit: is 0"),
         (["a.mp4"], {"limit": "3"}, "limit: is '3'"),
+        (["a.mp4"], {"give_up_s": 0}, "give_up_s: is 0; a number of seconds"),
+        (["a.mp4"], {"give_up_s": "1"}, "give_up_s: is '1'"),
         (["a.mp4"], {"observers": [object()]}, "observers: object does not extend sluice.Observer"),
         (["a.mp4"], {"observers": [Ends]}, "observers: Ends is a class: give an instance"),
         (["a.mp4"], {"observers": Ends()}, "observers: is a Ends; a list of them"),
@@ -225,8 +284,18 @@ def test_arguments_of_other_types_are_refused_in_one_short_line(
     assert len(str(caught.value)) < 200
     with pytest.raises(sluice.BadInput, match="file is a path, not a dict; keys are given as Query"):
         sluice.Query({"name": "a"})  # type: ignore[arg-type]
+    with pytest.raises(sluice.BadInput, match="operators: is a list; a dict of classes"):
+        sluice.Query(name="a", operators=[Ends])  # type: ignore[arg-type]
     with pytest.raises(sluice.BadInput, match=r"a sluice\.Query or a path, not a dict"):
         sluice.run({"version": 1})  # type: ignore[arg-type]
+
+
+def test_arrays_and_sets_are_lists_in_a_query(tmp_path: Path) -> None:
+    left = np.array([[0, 0], [0.5, 0], [0.5, 1], [0, 1]])
+    own: Any = {"name": "own", "slo_ms": np.float32(5000), "operators": {"halves": Halves}}
+    nodes, zones = ({"name": "halves", "task": "halves"},), [{"name": "left", "polygon": left, "labels": {"half"}}]
+    (result,) = sluice.run(sluice.Query(**own, nodes=nodes, zones=zones), clip(tmp_path), limit=1)
+    assert [each.zones for each in result.objects] == [["left"], []]
 
 
 def test_what_cannot_be_run_is_said_when_it_is_asked_for(tmp_path: Path) -> None:

@@ -43,6 +43,17 @@ def test_nothing_begins_before_the_first_is_asked_for() -> None:
     assert counting.asked == 0
 
 
+def test_the_event_loop_of_the_callers_thread_stays_its_own() -> None:
+    own = asyncio.new_event_loop()
+    asyncio.set_event_loop(own)
+    try:
+        assert list(iterated(Counting(2).items())) == [1, 2]
+        assert asyncio.get_event_loop() is own
+    finally:
+        asyncio.set_event_loop(None)
+        own.close()
+
+
 def test_an_error_is_raised_where_items_are_taken() -> None:
     items = iterated(Counting(1, ValueError("enough")).items())
     assert next(items) == 1

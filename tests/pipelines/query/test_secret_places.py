@@ -44,7 +44,7 @@ def test_what_is_no_secret_is_one_line(tmp_path: Path, content: str | bytes | No
         (tmp_path / "s").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadInput) as caught:
         capture_specs(load_query(query(tmp_path, "rtsp://bob:${file:s}@cam/1")))
-    assert str(caught.value).startswith("stream gate: uri: ")
+    assert str(caught.value).startswith(f"{tmp_path / 'q.yaml'}: uri: ")
     assert len(str(caught.value).splitlines()) == 1
 
 

@@ -36,7 +36,7 @@ BAD = {
     "no UTF-8 in a field that is skipped": b'{"name": "a", "other": "\xff"}',
     "half a character": b'{"name": "\\ud800"}',
     "nested": b'{"name": "a", "other": ' + b"[" * 100_000,
-    "nested and closed": b'{"name": "a", "other": ' + b"[" * 5000 + b"]" * 5000 + b"}",
+    "nested and closed": b'{"name": "a", "other": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "nested objects": b'{"inner": ' * 50_000,
     "more digits than Python converts": b'{"name": "a", "count": ' + b"9" * 10_000 + b"}",
     "infinite": b'{"name": "a", "share": 1e999}',
