@@ -113,8 +113,10 @@ class Lifecycles:
     ) -> None:
         """``observer`` hears of every event, before the caller."""
         self._update_every_s = update_every_s
-        self.end_after_s = end_after_s
-        """A track that was not seen for so long has ended."""
+        self._end_after_s = end_after_s
+        self.reach_s = end_after_s + 2 * zones.hysteresis.settle_s
+        """Media time of results by which a successor knows the tracks that have not ended, and what they are about to
+        do in zones: to be believed inside, then outside."""
         self._zones = zones
         self._observer = observer
         self._streams: dict[str, Lifecycle] = {}
@@ -122,7 +124,7 @@ class Lifecycles:
     def __call__(self, result: Result) -> list[TrackMessage]:
         if result.stream not in self._streams:
             zone_events = ZoneEvents(self._zones, result.stream)
-            self._streams[result.stream] = Lifecycle(self._update_every_s, self.end_after_s, zone_events)
+            self._streams[result.stream] = Lifecycle(self._update_every_s, self._end_after_s, zone_events)
         return self._told(self._streams[result.stream].step(result))
 
     def finish(self) -> list[TrackMessage]:

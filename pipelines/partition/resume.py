@@ -47,7 +47,7 @@ class Tail:
     """The results of one query found in the topic. Pure."""
 
     def __init__(self, query: str, recent_s: float = 0.0) -> None:
-        """``recent_s``: how long a track may be out of sight before it has ended, media time."""
+        """``recent_s``: media time of the last results that tracks are resumed by."""
         self._query = query
         self.mishaps = Mishaps(log)
         """Number of messages that were no results."""

@@ -100,7 +100,7 @@ class QueryLives:
 
     def _work(self, duties: Duties, after: QueryWork | None = None) -> QueryWork:
         name, topics, state = duties.query, duties.topics, duties.state
-        flush, recent_s = lambda: self._app.producer.flush(), duties.derive.end_after_s
+        flush, recent_s = lambda: self._app.producer.flush(), duties.derive.reach_s
         resume = KafkaResume(self._broker, topics.results, name, flush, recent_s=recent_s)
         store = StateStore() if state is None else TopicStateStore(self._broker, name, state, self.publisher)
         told = set(after.told) if after is not None and after.duties.derive is duties.derive else set[str]()

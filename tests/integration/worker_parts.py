@@ -102,7 +102,7 @@ class NothingToResume:
 class NoEvents:
     """Results cause no events."""
 
-    end_after_s = 3.0
+    reach_s = 3.0
 
     def finish(self) -> list[Event | Counts]:
         return []

@@ -10,13 +10,15 @@ import pytest
 from aiokafka.errors import RequestTimedOutError
 from msgspec.structs import replace
 
-from operators.publish.track_events import Lifecycle
+from operators.publish.track_events import Lifecycle, Lifecycles
 from operators.wire.schema import FrameHeader, FrameInfo, Plan, Result, to_json
 from pipelines.partition import resume
 from pipelines.partition.resume import RECENT_RESULTS, KafkaResume, Tail
 from pipelines.settings import BrokerSettings
 from tests.at_once import AT_ONCE
+from tests.operators.publish.messages import result as message
 from tests.operators.publish.messages import thing
+from tests.operators.publish.test_zone_events import RULES, standing
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -166,6 +168,25 @@ def test_who_takes_over_ends_each_track_once_and_begins_none_again() -> None:
             tail.add(to_json(each))
         events(successor, tail.recent("camera"))
         assert events(successor, shown[dies:]) == [each for each in whole if each[2] >= dies], dies
+
+
+def test_who_takes_over_knows_who_was_in_a_zone_and_was_lost_just_outside() -> None:
+    inside, outside = [standing(0.9)], [standing(0.2)]
+    seen = [*[inside] * 50, *[outside] * 12, *[[]] * 108]
+    shown = [message(seq, *objects, media_time_s=seq / 32, query="vehicles") for seq, objects in enumerate(seen)]
+
+    def events(lives: Lifecycles, results: list[Result]) -> list[tuple[str, int]]:
+        return [(event.type, event.seq) for each in results for event in lives(each)]
+
+    whole = events(Lifecycles(1e4, 3, RULES), shown)
+    assert sorted(kind for kind, _ in whole) == ["cross", "end", "enter", "leave", "new"]
+    for dies in range(20, 165):
+        successor = Lifecycles(1e4, 3, RULES)
+        tail = Tail("vehicles", successor.reach_s)
+        for each in shown[:dies]:
+            tail.add(to_json(each))
+        events(successor, tail.recent("yard"))
+        assert events(successor, shown[dies:]) == [each for each in whole if each[1] >= dies], dies
 
 
 def test_results_that_say_no_time_are_bounded_in_number() -> None:
