@@ -15,15 +15,20 @@ from pipelines.observe.live.cards import source
 from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
+from pipelines.observe.live.words import SILENT_S
 
 if TYPE_CHECKING:
     from serving.budgets.terms import BudgetReport
 
 MOST_STREAMS = 256
+MORE_S = 60.0
+"""For so long it is said that there are more."""
 
 
 class Board(Observer):
-    """Keeps the streams that were heard of last; hooks are called here, messages of topics come as what they hold."""
+    """Keeps some streams, of more than that those that came first as long as they are heard of; hooks are called here,
+    messages of topics come as what they hold.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic, most_streams: int = MOST_STREAMS) -> None:
         self._now, self._most = now, most_streams
@@ -34,6 +39,8 @@ class Board(Observer):
         self.loop: asyncio.AbstractEventLoop | None = None
         """Where the board lives, once there is a page; states come from threads."""
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
+        self._refused_s = -MORE_S
+        """When there was no place for a stream last."""
         self._states: dict[str, StreamStatus] = {}
         self._plans: dict[tuple[str, str], StreamPlan] = {}
         """By stream and query."""
@@ -45,7 +52,8 @@ class Board(Observer):
         return len(self._figures)
 
     def came(self, result: Result) -> None:
-        self._of(result.stream).add(result, self._now())
+        if (figures := self._of(result.stream)) is not None:
+            figures.add(result, self._now())
 
     frame_analysed = frame_dropped = frame_failed = came
 
@@ -61,8 +69,8 @@ class Board(Observer):
         self._budgets[report.holder] = str(report)
 
     def in_state(self, status: StreamStatus) -> None:
-        self._of(status.stream)
-        self._states[status.stream] = status
+        if self._of(status.stream) is not None:
+            self._states[status.stream] = status
 
     def planned(self, plans: Iterable[StreamPlan]) -> None:
         """How streams stand with their shortcuts; they may come before the streams themselves."""
@@ -75,7 +83,8 @@ class Board(Observer):
     def wall(self) -> dict[str, Any]:
         now_s = self._now()
         tiles = [self._tile(stream, now_s) for stream in sorted(self._figures)]
-        return {"tiles": tiles, "budgets": list(self._budgets.values())}
+        more = now_s - self._refused_s < MORE_S
+        return {"tiles": tiles, "more": more, "budgets": list(self._budgets.values())}
 
     def stream(self, stream: str) -> dict[str, Any] | None:
         """One stream in full; None where it is not known."""
@@ -104,11 +113,17 @@ class Board(Observer):
         shown = tile(stream, self._figures[stream], state, now_s)
         return {**shown, "slo_ms": None, "late": None} if stream in self.unhurried else shown
 
-    def _of(self, stream: str) -> StreamFigures:
+    def _of(self, stream: str) -> StreamFigures | None:
+        """The figures of a stream; None where all places are those of streams that are heard of."""
         if stream not in self._figures:
-            self._figures[stream] = StreamFigures(self._now())
+            now_s = self._now()
+            if len(self._figures) >= self._most:
+                silent, figures = next(iter(self._figures.items()))
+                if now_s - figures.seen_s < SILENT_S:
+                    self._refused_s = now_s
+                    return None
+                del self._figures[silent]
+                self._states.pop(silent, None)
+            self._figures[stream] = StreamFigures(now_s)
         self._figures.move_to_end(stream)
-        while len(self._figures) > self._most:
-            gone, _ = self._figures.popitem(last=False)
-            self._states.pop(gone, None)
         return self._figures[stream]

@@ -60,16 +60,16 @@ function lost() {
 
 function wall(told) {
   setText(document.getElementById("title"), told.title);
-  summary(told.tiles);
+  summary(told);
   announce(told.tiles);
   if (view instanceof Wall) view.update(told);
   else view.neighbours(told.tiles.map((tile) => tile.stream));
 }
 
-function summary(tiles) {
+function summary({ tiles, more }) {
   const node = document.getElementById("summary");
   const fps = tiles.reduce((total, tile) => total + tile.fps, 0);
-  setText(node, `${counted(tiles)} · ${fps.toFixed(1)} frames/s`);
+  setText(node, `${counted(tiles)}${more ? "; there is no room for more" : ""} · ${fps.toFixed(1)} frames/s`);
   node.className = ["bad", "warn"].find((look) => tiles.some((tile) => tile.look === look)) ?? "";
 }
 

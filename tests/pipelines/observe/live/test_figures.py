@@ -33,6 +33,7 @@ from pipelines.observe.live.words import CAUSES, LONGEST, MOST_LINES, STATES, WH
 from pipelines.observe.metrics.causes import CAUSES as CODES
 from pipelines.observe.metrics.causes import NODE_FAILED
 from pipelines.report.explanation import explain
+from tests.fake_clock import FakeClock
 from tests.operators.publish.messages import AT, MODEL, result, thing
 from tests.pipelines.observe.forward.notes import event
 from tests.pipelines.observe.plans import specialised
@@ -297,9 +298,27 @@ def status(stream: str, state: Any = "running") -> StreamStatus:
     return StreamStatus(stream=stream, run="r", state=state, reason=None, uri="", at=AT)
 
 
+def test_streams_that_are_heard_of_keep_their_places_where_there_are_more() -> None:
+    clock = FakeClock()
+    board = Board(clock.monotonic_s, most_streams=3)
+    for seq in range(20):
+        for number in range(5):
+            board.came(result(seq, stream=f"s{number}"))
+        clock.advance(1.0)
+    view = board.wall()
+    assert [(each["stream"], each["analysed"]) for each in view["tiles"]] == [(f"s{number}", 20) for number in range(3)]
+    assert view["more"] is True
+    clock.advance(boards.MORE_S)
+    board.came(result(20, stream="s4"))
+    assert (board.streams, board.wall()["more"]) == (3, False)
+    assert "s4" in [each["stream"] for each in board.wall()["tiles"]]
+
+
 def test_the_board_shows_the_streams_that_were_heard_of_last() -> None:
-    board = Board(lambda: 0.0, most_streams=3)
+    clock = FakeClock()
+    board = Board(clock.monotonic_s, most_streams=3)
     for number in range(50):
+        clock.advance(boards.SILENT_S)
         board.in_state(status(f"s{number}"))
         board.came(result(0, stream="busy"))
         board.planned([StreamPlan(stream=f"s{number}", query="q", at=AT, nodes=[specialised("kind")])])
