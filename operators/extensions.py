@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from serving.common.explain import Strict
 from serving.errors import BadInput
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 Kinds = Mapping[str, type[Any]]
 NONE: Kinds = {}
@@ -65,17 +61,13 @@ M = TypeVar("M", bound=BaseModel)
 def kinds(base: type[E], tag: str, named: Collection[object], ours: Kinds, given: Kinds = NONE) -> Kinds:
     """The models that a file may need which names these kinds under ``tag``, by their names.
 
-    Classes that are named, and are neither ``ours`` nor ``given``, are looked for among installed packages; all that
-    there are, where one is not there. Raises BadInput for a class of no use that is named or given."""
+    Classes that are neither ``ours`` nor ``given`` are looked for among installed packages, where one is named. Raises
+    BadInput for a class of no use."""
     if taken := given.keys() & ours.keys():
         raise BadInput(f"{', '.join(sorted(taken))}: is there already: choose another name")
     unknown = {name for name in named if isinstance(name, str)} - ours.keys() - given.keys()
-    found = {name: _kind(base, tag, name, made) for name, made in given.items()}
-    installed = _installed(base.group) if unknown else {}
-    for name in sorted(unknown if unknown <= installed.keys() else installed.keys() - given.keys()):
-        with suppress(*(() if name in unknown else (BadInput,))):
-            found[name] = _kind(base, tag, name, _loaded(installed[name]))
-    return {**found, **ours}
+    found = {**(_installed(base.group) if unknown else {}), **given}
+    return {**{name: _kind(base, tag, name, made) for name, made in found.items()}, **ours}
 
 
 def extended(model: type[M], field: str, tag: str, found: Kinds) -> type[M]:
@@ -85,18 +77,17 @@ def extended(model: type[M], field: str, tag: str, found: Kinds) -> type[M]:
     return create_model(model.__name__, __base__=model, **{field: items})
 
 
-def _installed(group: str) -> dict[str, EntryPoint]:
-    """The classes that packages bring, by name."""
+def _installed(group: str) -> dict[str, type[Any]]:
+    """The classes that packages bring; raises BadInput where one cannot be imported."""
     from importlib.metadata import entry_points  # reads what is installed, which most files do without
 
-    return {each.name: each for each in entry_points(group=group)}
-
-
-def _loaded(found: EntryPoint) -> Any:
-    try:
-        return found.load()
-    except Exception as error:  # a package may raise anything when it is imported
-        raise BadInput(f"{found.group}: {found.name} ({found.value}): {type(error).__name__}: {error}") from error
+    found: dict[str, type[Any]] = {}
+    for each in entry_points(group=group):
+        try:
+            found[each.name] = each.load()
+        except Exception as error:  # a package may raise anything when it is imported
+            raise BadInput(f"{group}: {each.name} ({each.value}): {type(error).__name__}: {error}") from error
+    return found
 
 
 def _kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:

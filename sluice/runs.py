@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def run(
     models: Sequence[str | Path] = (),
     observers: Sequence[Observer] = (),
     operators: Mapping[str, type[Any]] = NONE,
-) -> Generator[Result, None, None]:
+) -> Iterator[Result]:
     """Analyse streams in a thread beside yours, and yield a result for every sampled frame, those of a stream in order.
 
     ``query``: a ``Query`` or its file; or a clip or camera, which is looked at as ``sluice run`` does. ``sources`` take

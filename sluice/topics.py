@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from functools import partial
 from typing import Literal, TypeVar
@@ -24,7 +24,7 @@ def watch(
     group: str | None = None,
     from_beginning: bool = False,
     prefix: str | None = None,
-) -> Generator[Result, None, None]:
+) -> Iterator[Result]:
     """Yield results as workers publish them, each once, until the iterator is closed; needs the extra ``kafka``.
 
     ``broker``: ``kafka://HOST:PORT``, by default ``SLUICE_BROKER``; further variables say how to speak to it
@@ -47,7 +47,7 @@ def watch_events(
     group: str | None = None,
     from_beginning: bool = False,
     prefix: str | None = None,
-) -> Generator[Event | Counts, None, None]:
+) -> Iterator[Event | Counts]:
     """Yield what happens as workers publish it: tracks begin and end, enter zones, cross lines; and what zones count.
 
     The arguments are those of ``watch``. After a worker's death an event may come again, with the same content.
@@ -71,7 +71,7 @@ def _messages(
     from_beginning: bool,
     prefix: str | None,
     is_new: Callable[[M], bool],
-) -> Generator[M, None, None]:
+) -> Iterator[M]:
     """Messages of the streams that are new; what is wrong is said when they are asked for, not with the first one."""
     from pipelines.kafka.results import MessageReader
 
@@ -81,7 +81,7 @@ def _messages(
     wanted = {streams} if isinstance(streams, str) else set(streams)
     settings = broker_settings(broker)
 
-    def messages() -> Generator[M, None, None]:
+    def messages() -> Iterator[M]:
         opened = MessageReader(settings, topic, decode, prefix=prefix, from_beginning=from_beginning, group=group)
         with closing(opened) as reader:
             for message, _ in reader:

@@ -170,8 +170,8 @@ SAID = {
         f"| time without a frame | {StreamBounds().silent_s:.0f} s |",
         f"| *{mib(state_topic.MAX_SNAPSHOT_BYTES)} for each snapshot, {mib(state_topic.MAX_BYTES)} in all* |",
         f"tail of `results.v1` | *{resume.MAX_ANSWERED:,}* |",
-        f"| *{resume.RECENT_RESULTS} for each stream, or those of `publish.events.end_after_s` up to "
-        f"{resume.MOST_RECENT}; {mib(resume.MAX_RECENT_BYTES)} in all* |",
+        f"| *{resume.RECENT_RESULTS} for each stream, or those of `publish.events.end_after_s` and twice `settle_s` up "
+        f"to {resume.MOST_RECENT}; {mib(resume.MAX_RECENT_BYTES)} in all* |",
         f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
         f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
         f"read topics | *{mib(MAX_SET_BYTES)}* |",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -19,7 +19,7 @@ class _End:
     error: BaseException | None
 
 
-def iterated(items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+def iterated(items: AsyncGenerator[T, None]) -> Iterator[T]:
     """Yield what a generator yields; closing the iterator, or losing it, closes the generator and waits for that.
 
     The generator goes on with the next item when that is asked for.

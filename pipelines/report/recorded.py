@@ -25,28 +25,34 @@ class Sought:
 
     seq: int
     stream: str | None = None
-    found: dict[str, Result] = field(default_factory=dict)
-    """By stream."""
+    query: str | None = None
+    found: dict[tuple[str, str], Result] = field(default_factory=dict)
+    """By stream and query."""
     seen: dict[str, tuple[int, int]] = field(default_factory=dict)
     """First and last number of each stream's frames."""
 
     def take(self, result: Result) -> None:
-        if self.stream not in (None, result.stream):
+        if self.stream not in (None, result.stream) or self.query not in (None, result.query):
             return
         if result.stream in self.seen or len(self.seen) < MOST_STREAMS:
             low, high = self.seen.get(result.stream, (result.seq, result.seq))
             self.seen[result.stream] = min(low, result.seq), max(high, result.seq)
-            if result.seq == self.seq:
-                self.found[result.stream] = result
+            key = result.stream, result.query
+            if result.seq == self.seq and (key in self.found or len(self.found) < MOST_STREAMS):
+                self.found[key] = result
 
     def result(self, where: str) -> Result:
-        """The one that fits; BadInput where there is none, or one of each of several streams."""
+        """The one that fits; BadInput where there is none, or one of each of several streams, or queries."""
         if len(self.found) == 1:
             return next(iter(self.found.values()))
-        if self.found:
-            raise BadInput(f"{where}: several streams have a frame {self.seq}: say --stream {' or '.join(self.found)}")
+        streams, queries = (dict.fromkeys(each[place] for each in self.found) for place in (0, 1))
+        if len(streams) > 1:
+            raise BadInput(f"{where}: several streams have a frame {self.seq}: say --stream {' or '.join(streams)}")
+        if queries:
+            raise BadInput(f"{where}: several queries ask about it: say --query {' or '.join(queries)}")
         if not self.seen:
             of = "" if self.stream is None else f" of stream {self.stream}"
+            of += "" if self.query is None else f" of query {self.query}"
             raise BadInput(f"{where}: there is no result{of}")
         there = ", ".join(f"{stream} {low} to {high}" for stream, (low, high) in sorted(self.seen.items())[:10])
         raise BadInput(f"{where}: there is no frame {self.seq}; there are: {there}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -59,7 +59,7 @@ def test_results_come_typed_each_once_and_those_of_other_streams_not(
 
 
 def test_a_group_goes_on_behind_what_was_done(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
-    def watch() -> Generator[sluice.Result, None, None]:
+    def watch() -> Iterator[sluice.Result]:
         return sluice.watch(kafka_broker.bootstrap, group=topic, from_beginning=True, prefix=topic_prefix)
 
     put(kafka_broker, topic, "gate", *range(5))
@@ -106,7 +106,7 @@ def test_events_and_counts_come_typed_and_a_group_goes_on_behind_them(kafka_brok
     values = [each if isinstance(each, bytes) else to_json(each) for each in sent]
     send(kafka_broker.bootstrap, topic, [(b"yard", value) for value in values])
 
-    def watch() -> Generator[sluice.Event | sluice.Counts, None, None]:
+    def watch() -> Iterator[sluice.Event | sluice.Counts]:
         return sluice.watch_events(
             kafka_broker.bootstrap, streams=["yard"], group=topic, from_beginning=True, prefix=topic_prefix
         )
@@ -114,7 +114,7 @@ def test_events_and_counts_come_typed_and_a_group_goes_on_behind_them(kafka_brok
     found = watch()
     assert list(islice(found, 2)) == [sent[0], count]
     assert next(found) == sent[-1]
-    found.close()
+    found.close()  # type: ignore[attr-defined]
     assert next(watch()) == sent[-1], "it was not done"
 
 

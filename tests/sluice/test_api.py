@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Generator
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_origin, get_type_hints
 
 import pytest
 
@@ -44,11 +42,6 @@ def test_another_name_is_told_as_python_does() -> None:
 
 def test_types_are_shown_to_checkers() -> None:
     assert (Path(sluice.__file__).parent / "py.typed").is_file()
-
-
-@pytest.mark.parametrize("name", ["run", "watch", "watch_events"])
-def test_what_may_be_closed_is_of_a_type_that_can_be(name: str) -> None:
-    assert issubclass(get_origin(get_type_hints(getattr(sluice, name))["return"]), Generator)
 
 
 def imported_by(code: str) -> set[str]:

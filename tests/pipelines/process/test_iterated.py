@@ -66,7 +66,7 @@ def test_closing_waits_for_the_end() -> None:
     counting = Counting(5)
     items = iterated(counting.items())
     next(items)
-    items.close()
+    items.close()  # type: ignore[attr-defined]
     assert (counting.asked, counting.ended.is_set()) == (1, True)
 
 

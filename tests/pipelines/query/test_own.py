@@ -256,11 +256,3 @@ def test_a_package_that_cannot_be_imported_is_named(package: Path, tmp_path: Pat
     (package / "own_ground.py").write_text("raise OSError('no library')")
     with pytest.raises(BadInput, match=r"sluice.operators: spot \(own_ground:Spot\): OSError: no library"):
         problems_of("  - {name: here, task: spot, input: detect}\n", tmp_path, {})
-
-
-def test_a_package_that_nobody_names_costs_nobody(package: Path, tmp_path: Path) -> None:
-    entry_points = "[sluice.operators]\nbroken = own_broken:Broken\n"
-    installed(package, "own_broken", "raise OSError('no library')", entry_points)
-    assert problems_of("  - {name: here, task: spot, input: detect, size: 1}\n", tmp_path, {}) == []
-    (said,) = problems_of("  - {name: here, task: spott, input: detect, size: 1}\n", tmp_path, {})
-    assert said.startswith("nodes[1].task: is 'spott'; did you mean 'spot'?")

@@ -54,6 +54,18 @@ def test_what_is_not_there_is_told_with_what_is(seq: int, stream: str | None, me
     assert sought(1, "yard", *every).stream == "yard"
 
 
+def test_of_several_queries_on_a_stream_one_is_named() -> None:
+    looking, named, nobody = Sought(0, "cam"), Sought(0, "cam", "faces"), Sought(0, query="none")
+    for query in ("cars", "faces"):
+        for each in (looking, named, nobody):
+            each.take(msgspec.structs.replace(a_result("cam", 0), query=query))
+    assert named.result("here").query == "faces"
+    with pytest.raises(BadInput, match="here: several queries ask about it: say --query cars or faces"):
+        looking.result("here")
+    with pytest.raises(BadInput, match="here: there is no result of query none"):
+        nobody.result("here")
+
+
 def test_only_so_many_streams_are_told_apart() -> None:
     looking = Sought(0)
     for number in range(MOST_STREAMS + 50):
