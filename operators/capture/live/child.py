@@ -49,7 +49,7 @@ def _decode(job: wire.DecodeJob, hardware: Hardware, parent: ParentProcess) -> N
         jpegs=job.jpegs,
     )
     with closing(ResumedVideo(opens, hardware)) as reader:
-        wire.send(parent, wire.Opened(finite=reader.finite, in_bursts=reader.in_bursts))
+        wire.send(parent, wire.Opened(finite=reader.finite, bursts_from_s=reader.bursts_from_s))
         for picture in reader.pictures(on_progress=_Pulse(parent).beat):
             height, width = picture.pixels.shape[:2]
             header = wire.PictureFollows(

@@ -48,7 +48,8 @@ class Opened(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """The source answered."""
 
     finite: bool
-    in_bursts: bool = False
+    bursts_from_s: float | None = None
+    """Where a playlist of segments begins on its own clock; None: its pictures come one by one."""
 
 
 class Alive(msgspec.Struct, tag=True, frozen=True):

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from math import inf
 from typing import Final, cast
 
 from operators.capture.live import protocol as wire
@@ -28,6 +29,8 @@ _LEAST_S: Final = 1.0
 """The shortest time that an attempt to connect is given."""
 _STEADY_S: Final = 10.0
 """After a connection that delivered for this long the delays start over."""
+_REPEATED_S: Final = 60.0
+"""A live playlist begins with segments that may have been read before. A clock that is further back has begun anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class _Ending:
     """When its first picture came, None if there was none, and its last sign of life."""
     finite: bool = False
     """Whether the source is a recording, which cannot be resumed in the middle and is not reopened at its end."""
+    seen_s: float = -inf
+    """How far a playlist was read, on its own clock."""
 
     @property
     def steady(self) -> bool:
@@ -56,6 +61,7 @@ class LiveReader:
         self._stalls = StallWatch(run.spec.stall_timeout_s, run.spec.give_up_after_s)
         self._jpegs = False
         """Whether its pictures are looked for, whatever stands between them."""
+        self._seen_s = -inf
         self._channel: Channel | None = None
         self._lock = threading.Lock()
 
@@ -65,6 +71,7 @@ class LiveReader:
         last_frame_s = time.monotonic()
         while not self._run.done:
             ending = self._connection(self._patience_s(last_frame_s))
+            self._seen_s = ending.seen_s
             if self._run.done:
                 break
             if ending.first_s is not None:
@@ -115,7 +122,7 @@ class LiveReader:
             try:
                 if self._run.done:  # interrupt() may have come before there was a channel
                     return _Ending("ended", "stopped")
-                return _Connection(self._run, channel, connect_timeout_s, self._stalls).relay()
+                return _Connection(self._run, channel, connect_timeout_s, self._stalls, self._seen_s).relay()
             finally:
                 with self._lock:
                     self._channel = None
@@ -137,7 +144,10 @@ class LiveReader:
 class _Connection:
     """One decoder process's pictures on their way to the run."""
 
-    def __init__(self, run: CaptureRun, channel: Channel, connect_timeout_s: float, stalls: StallWatch) -> None:
+    def __init__(
+        self, run: CaptureRun, channel: Channel, connect_timeout_s: float, stalls: StallWatch, seen_s: float = -inf
+    ) -> None:
+        """``seen_s``: how far a playlist was read before, on its own clock."""
         self._run = run
         self._spec = run.spec
         self._stalls = stalls
@@ -148,6 +158,8 @@ class _Connection:
         self._finite = False
         self._first_s: float | None = None
         self._last_s = 0.0
+        self._begins_s: float | None = None
+        self._seen_s = seen_s
 
     def relay(self) -> _Ending:
         """Hand pictures on until the connection ends, for whatever reason."""
@@ -166,10 +178,10 @@ class _Connection:
                     self._run.hardware.give_up(why)
                 case wire.Started():
                     timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
-                case wire.Opened(finite=finite, in_bursts=in_bursts):
-                    timeout_s, phase = self._stalls.timeout_s, "running"
+                case wire.Opened(finite=finite, bursts_from_s=begins_s):
+                    timeout_s, phase, self._begins_s = self._stalls.timeout_s, "running", begins_s
                     self._finite = finite and self._spec.uri.kind == "http"
-                    self._run.waits, self._run.paced = self._finite, in_bursts or self._spec.realtime
+                    self._run.waits, self._run.paced = self._finite, begins_s is not None or self._spec.realtime
                 case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)
                 case wire.Ended(message=text):
@@ -181,7 +193,8 @@ class _Connection:
                     timeout_s = self._alive()
                     if self._freeze is not None and self._freeze.frozen(samples(pixels), time.monotonic()):
                         return self._frozen()
-                    self._accept(message, pixels)
+                    if not self._repeats(message):
+                        self._accept(message, pixels)
         return self._ending("ended", "stopped")
 
     def _alive(self) -> float:
@@ -189,6 +202,15 @@ class _Connection:
         self._last_s = time.monotonic()
         self._stalls.alive(self._last_s)
         return self._stalls.timeout_s
+
+    def _repeats(self, header: wire.PictureFollows) -> bool:
+        """Whether a playlist's picture was handed on before the connection was lost."""
+        if self._begins_s is None:
+            return False
+        stamp_s = self._begins_s + header.media_time_s
+        repeated = stamp_s <= self._seen_s < stamp_s + _REPEATED_S
+        self._seen_s = self._seen_s if repeated else stamp_s
+        return repeated
 
     def _accept(self, header: wire.PictureFollows, pixels: Pixels) -> None:
         if self._first_s is None:
@@ -202,7 +224,7 @@ class _Connection:
         return self._ending("frozen", message)
 
     def _silent(self, phase: str) -> _Ending:
-        if phase == _STARTING or (phase == "running" and self._first_s is None):
+        if phase == _STARTING or (phase == "running" and not self._last_s):
             self._run.hardware.give_up(f"the decoder process hung, {phase}")
         if phase != "running":
             return self._ending("timeout", f"{self._spec.uri}: no answer in time, {phase}")
@@ -212,7 +234,7 @@ class _Connection:
         return self._ending("stalled", message)
 
     def _ending(self, reason: Reason, message: str) -> _Ending:
-        return _Ending(reason, message, self._first_s, self._last_s, self._finite)
+        return _Ending(reason, message, self._first_s, self._last_s, self._finite, self._seen_s)
 
 
 def _finished(ending: _Ending) -> str:

@@ -109,9 +109,11 @@ class VideoReader:
         return not self._uri.live or self.duration_s is not None or self._sized
 
     @property
-    def in_bursts(self) -> bool:
-        """Whether it is a live stream that comes by segments of several seconds, each of them at once."""
-        return not self.finite and self._container.format.name == "hls"
+    def bursts_from_s(self) -> float | None:
+        """Where a live stream of segments, each of which comes at once, begins on its own clock; None: it is none."""
+        if self.finite or self._container.format.name != "hls":
+            return None
+        return float((self._stream.start_time or 0) * self._stream.time_base)
 
     @property
     def codec(self) -> str:

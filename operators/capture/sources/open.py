@@ -154,8 +154,8 @@ class ResumedVideo:
         return self._reader.finite
 
     @property
-    def in_bursts(self) -> bool:
-        return self._reader.in_bursts
+    def bursts_from_s(self) -> float | None:
+        return self._reader.bursts_from_s
 
     def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
         last_s = -math.inf

@@ -351,6 +351,25 @@ def test_a_live_playlist_whose_segments_come_at_once_is_handed_on_at_its_own_pac
     assert recorder.dropped == []
 
 
+def test_a_live_playlist_that_stands_still_shows_nothing_twice_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    parts = [write(tmp_path / "a.ts", steadily(10), start_s=100.0 + part).read_bytes() for part in range(5)]
+    files = {f"/{part}.ts": content for part, content in enumerate(parts)}
+
+    def publish(*shown: int) -> None:
+        listed = "".join(f"#EXTINF:1.0,\n{part}.ts\n" for part in shown)
+        head = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:{shown[0]}\n"
+        files["/live.m3u8"] = (head + listed).encode()
+
+    publish(0, 1, 2)
+    with serve_files(files) as server, Recorder(spec(f"{server.url}/live.m3u8", stall_timeout_s=1.0)) as recorder:
+        recorder.until(lambda: recorder.states.count(("reconnecting", "stalled")) >= 2)
+        assert recorder.states.count(("running", None)) == 1
+        first = len(recorder.seqs)
+        publish(2, 3, 4)
+        recorder.until(lambda: recorder.states[-1] == ("reconnecting", "stalled") and len(recorder.seqs) > first)
+        assert len(recorder.seqs) == first + 20
+
+
 def test_a_slow_consumer_gets_the_newest_and_the_headers_of_the_rest(http_server: Callable[[Respond], str]) -> None:
     address = http_server(motion_jpeg(frames=1000))
     with Recorder(spec(f"http://{address}/stream", limit=60), emit=lambda frame: time.sleep(1)) as recorder:
