@@ -31,6 +31,8 @@ _OPEN_ENDED: Final = ("hls", "mpjpeg")
 """Formats in which the bytes that a server promises are those of a playlist, or more than a camera ever sends."""
 _BROKEN_S: Final = 9.0
 """A live stream none of whose packets could be decoded for so long is given up, before it counts as stalled."""
+_JOINED_S: Final = 120.0
+"""A live stream that is joined between two key frames has no picture until the next one, for no longer than this."""
 _DEVICE_FAILURES: Final = 12
 """A device that fails at so many packets of a live stream in a row is given up: half a second at 25 fps.
 
@@ -83,7 +85,7 @@ class VideoReader:
             self._container.close()
             raise
         self._decoded = self._left_out = self._undecodable = self._in_vain = self._damaged = 0
-        self._broken_since_s = 0.0
+        self._broken_since_s, self._opened_s = 0.0, time.monotonic()
         self._spare: deque[int] = deque(maxlen=_SPARE)
         self._last_s = 0.0
         self._times = FrameTimes(
@@ -132,7 +134,8 @@ class VideoReader:
     def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
         sampler = Sampler(self._sampling)
         for packet in self._packets():
-            if self._sampling.mode == "keyframes" or self._leave_out(packet):
+            joins = not self._decoded and time.monotonic() - self._opened_s < _JOINED_S
+            if self._sampling.mode == "keyframes" or self._leave_out(packet) or joins:
                 on_progress()  # the decoder skips frames silently
             for frame in self._frames(packet):
                 on_progress()

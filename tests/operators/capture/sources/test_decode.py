@@ -24,6 +24,7 @@ from serving.common.tensors import Image
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, make_sound, moving
 from tests.operators.capture.stamped_clips import joined, steadily, write
+from tests.real.http_files import serve_files
 
 
 def read(
@@ -111,6 +112,22 @@ def test_progress_is_told_for_frames_that_are_not_sampled(tmp_path: Path) -> Non
         with closing(VideoReader(SourceUri(str(clip)), sampling)) as reader:
             assert len(list(reader.pictures(lambda beats=beats: beats.append(1)))) == 2  # type: ignore[misc]
         assert len(beats) >= 24
+
+
+def test_progress_is_told_until_a_stream_that_is_joined_between_key_frames_has_one(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.h264", frames=40, keyframe_every=20)
+    units = [b"\0\0\1" + unit.rstrip(b"\0") for unit in clip.read_bytes().split(b"\0\0\1")[1:]]
+    headers = [unit for unit in units if unit[3] & 31 in (7, 8)][:2]
+    shown = [unit for unit in units if unit[3] & 31 in (1, 5)]
+    assert [place for place, unit in enumerate(shown) if unit[3] & 31 == 5] == [0, 20]
+    told: list[int] = []
+    with (
+        serve_files({"/live": b"".join([*headers, *shown[1:]])}, announce_length=False) as server,
+        closing(VideoReader(SourceUri(f"{server.url}/live"), Sampling())) as reader,
+    ):
+        assert not reader.finite
+        next(reader.pictures(lambda: told.append(reader.decoded)))
+    assert told.count(0) >= 19
 
 
 def test_larger_frames_are_scaled_down(tmp_path: Path) -> None:
