@@ -8,6 +8,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,40 @@ def test_behind_a_secret_the_page_is_read_with_it_and_not_without(tmp_path: Path
         reader.until(lambda: reader.pictures() == 1)
         assert secret not in run.errors
         assert json.dumps(secret) not in browser.page_source
+
+
+COMES = """
+const done = arguments[arguments.length - 1];
+import('/static/wall.js').then(({ Wall }) => {
+  const wall = new Wall(), told = { look: 'good', group: 'running', word: '', words: '', fps: 1, latency_ms: 1,
+    slo_ms: null, analysed: 1, lost: [], who: {}, labels: [] };
+  const show = (...names) => wall.update({ tiles: names.map((stream) => ({ ...told, stream })) });
+  document.body.append(wall.node);
+  show('b', 'd', 'e');
+  wall.list.querySelectorAll('a')[1].focus();
+  const names = () => [...wall.list.querySelectorAll('.name')].map((name) => name.textContent).join('');
+  show('a', 'b', 'c', 'd', 'e', 'f');
+  const all = names();
+  show('c', 'd');
+  done([all, names(), document.activeElement.querySelector('.name').textContent]);
+});
+"""
+
+
+def test_a_page_too_many_says_so_and_a_card_that_is_chosen_stays_so_when_others_come(
+    serving: Callable[[int], tuple[Reader, Sluice]],
+) -> None:
+    reader, run = serving(1)
+    address = f"http://{run.errors.partition('http://')[2].split('/')[0]}/live"
+    with ExitStack() as others:
+        for _ in range(16):
+            others.enter_context(urllib.request.urlopen(address))
+        reader.open()
+        reader.until(lambda: reader.text("#link") == "16 pages are open already: close one")
+    reader.until(lambda: reader.pictures() == 1)
+    assert reader.text("#link") == ""
+    assert reader.driver.execute_async_script(COMES) == ["abcdef", "cd", "d"]
+    assert reader.complaints() == []
 
 
 def test_an_upright_picture_is_seen_whole(tmp_path: Path, browser: webdriver.Chrome) -> None:

@@ -82,7 +82,8 @@ class Page:
                 async with meanwhile(self.pictures.show_last(viewer)):
                     return await _events(request, viewer)
         except TooManyViewers:
-            return web.Response(status=503, text=f"{MOST_VIEWERS} pages are open already: close one\n")
+            said = f"retry: 3000\nevent: full\ndata: {MOST_VIEWERS} pages are open already: close one\n\n"
+            return web.Response(text=said, content_type="text/event-stream")  # a page hears nothing of a status
 
     async def _thumbnail(self, request: web.Request) -> web.Response:
         number = request.query.get("number", "")

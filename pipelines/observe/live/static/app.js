@@ -11,6 +11,7 @@ const RETRY_MS = 3000;
 let view = null;
 let source = null;
 let retry = null;
+let refused = "";
 let groups = new Map();
 
 function wanted() {
@@ -40,9 +41,12 @@ function connect() {
   if (document.hidden) return;
   const stream = wanted();
   source = new EventSource(stream === null ? "live" : `live?stream=${encodeURIComponent(stream)}`);
-  source.addEventListener("open", () => setText(document.getElementById("link"), ""));
+  source.addEventListener("full", (event) => (refused = event.data));
   source.addEventListener("error", lost);
-  source.addEventListener("wall", (event) => wall(JSON.parse(event.data)));
+  source.addEventListener("wall", (event) => {
+    setText(document.getElementById("link"), (refused = ""));
+    wall(JSON.parse(event.data));
+  });
   source.addEventListener("stream", (event) => view.update(JSON.parse(event.data)));
   source.addEventListener("picture", (event) => {
     const frame = JSON.parse(event.data);
@@ -52,7 +56,7 @@ function connect() {
 }
 
 function lost() {
-  setText(document.getElementById("link"), "No connection: trying again");
+  setText(document.getElementById("link"), refused || "No connection: trying again");
   if (source?.readyState !== EventSource.CLOSED) return; // the browser tries by itself
   clearTimeout(retry);
   retry = setTimeout(connect, RETRY_MS);

@@ -27,7 +27,9 @@ export class Wall {
       this.cards.delete(stream);
     }
     const order = view.tiles.map((tile) => this.cards.get(tile.stream).node);
-    if (order.some((node, place) => this.list.children[place] !== node)) this.list.replaceChildren(...order);
+    order.forEach((node, place) => {
+      if (this.list.children[place] !== node) this.list.insertBefore(node, this.list.children[place] ?? null); // the others keep the focus
+    });
     this.list.className = `wall ${density(order.length)}`;
     this.empty.hidden = order.length > 0;
     this.spent(view.budgets ?? []);
