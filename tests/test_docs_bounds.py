@@ -238,7 +238,8 @@ SAID = {
         f"| artefacts that `sluice adapt` trains | *{jobs.MOST_TARGETS}* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all* |",
         f"leave out what comes again | *{results.MOST_RUNS:,}* |",
-        f"handed by `sluice.watch` at once | *{results.AT_ONCE}* |",
+        f"which are done | *{results.AT_ONCE}, and {results.MOST_AT_ONCE} where they are done within "
+        f"{'half a second' if results.SOON_S == 0.5 else '?'}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "
         f"{points.MOST_CORNERS}, {points.MOST_POINTS}* |",

@@ -30,8 +30,10 @@ log = logging.getLogger(__name__)
 M = TypeVar("M")
 
 POLL_S = 0.2
-AT_ONCE = 16
-"""Messages that a member of a group is handed at once: it takes part in the group's life when it is done with them."""
+AT_ONCE, MOST_AT_ONCE = 16, 128
+"""Messages that are handed on before those that are done are remembered, and a group may change: a few, and more as
+long as they take no more than ``SOON_S``."""
+SOON_S = 0.5
 MOST_BUSY_MS = 3_600_000
 """A member that is busy with them for longer is taken for hung: others get its partitions."""
 MOST_RUNS = 10_000
@@ -90,7 +92,6 @@ class MessageReader(Generic[M]):
             metadata_max_age_ms=5000,  # a topic that is made later is noticed within this time
             max_partition_fetch_bytes=8 << 20,
             max_poll_interval_ms=MOST_BUSY_MS,
-            max_poll_records=500 if group is None else AT_ONCE,
         )
         mend_polls(self._client)
         self._at_ends = not absent and not from_beginning
@@ -100,15 +101,18 @@ class MessageReader(Generic[M]):
 
     def __iter__(self) -> Iterator[tuple[M, bytes]]:
         """Yield each message, and as it came; one whose successor was asked for counts as done."""
+        at_once = AT_ONCE
         self._wait_for_topic()
         self._seek_to_the_ends()
         while not self._stop.is_set() and (remaining_s := self._deadline - time.monotonic()) > 0:
-            batches = self._client.poll(timeout_ms=int(min(remaining_s, POLL_S) * 1000) + 1)
+            batches = self._client.poll(int(min(remaining_s, POLL_S) * 1000) + 1, at_once)
+            began_s = time.monotonic()
             for place, records in batches.items():
                 for record in records:
                     if (found := self._read(record)) is not None:
                         yield found, record.value
                     self._done[place] = OffsetAndMetadata(record.offset + 1, "", -1)
+            at_once = AT_ONCE if time.monotonic() - began_s > SOON_S else min(2 * at_once, MOST_AT_ONCE)
             self._commit()
             self.after_poll()
 

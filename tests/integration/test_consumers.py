@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 import sluice
 from operators.wire.schema import Attribute, BoundingBox, Model, Object, Result, from_json, to_json
+from pipelines.kafka import results as results_reader
 from pipelines.kafka.results import AT_ONCE, MessageReader
 from pipelines.settings import broker_settings
 from tests.doc_pages import ROOT
@@ -231,7 +232,10 @@ def test_a_group_whose_next_message_is_gone_goes_on_with_the_first_that_is_there
     assert [each.seq for each in islice(results, 4)] == [5, 6, 7, 8]
 
 
-def test_what_a_slow_member_has_done_is_remembered_soon(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
+def test_what_a_slow_member_has_done_is_remembered_soon(
+    kafka_broker: Broker, topic: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_reader, "SOON_S", -1.0)
     put(kafka_broker, topic, "gate", *range(100))
     results = sluice.watch(kafka_broker.bootstrap, group=topic, from_beginning=True, prefix=topic_prefix)
     assert [each.seq for each in islice(results, 60)] == list(range(60))
