@@ -29,7 +29,7 @@ def tls_context(settings: BrokerSettings) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=settings.cafile)
         if settings.certfile is not None:
-            context.load_cert_chain(settings.certfile, settings.keyfile)
+            context.load_cert_chain(settings.certfile, settings.keyfile, password="")  # nobody is asked for one
     except OSError as error:  # ssl.SSLError is one
         files = ", ".join(str(path) for path in (settings.cafile, settings.certfile, settings.keyfile) if path)
         raise BadInput(f"TLS for {settings.url}: cannot use {files}: {error}") from None

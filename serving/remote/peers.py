@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -56,3 +57,19 @@ def read_pem(path: Path, what: str) -> bytes:
     if len(found) > LARGEST_PEM or b"-----BEGIN " not in found:
         raise BadInput(f"{what}: {path} is no PEM file of at most {LARGEST_PEM >> 20} MiB")
     return found
+
+
+def certify(
+    context: ssl.SSLContext, certificate: Path | None, key: Path | None, trusted: Path | None, what: str
+) -> None:
+    """Give a context its certificates; BadInput, which begins with ``what``, where they are of no use together."""
+    if (certificate is None) != (key is None):
+        raise BadInput(f"{what}: a certificate and its key belong together: give both")
+    try:
+        if certificate is not None:
+            context.load_cert_chain(certificate, key, password="")  # nobody is asked for one
+        if trusted is not None:
+            context.load_verify_locations(trusted)
+    except (ssl.SSLError, OSError) as error:
+        why = (getattr(error, "reason", None) or "one is damaged, or encrypted").replace("_", " ").lower()
+        raise BadInput(f"{what}: they cannot be used together: {why}") from None

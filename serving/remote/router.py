@@ -225,7 +225,7 @@ async def load_or_wait(client: BackendClient | EndpointsClient, served: str) -> 
     try:
         await client.load(served)
     except BackendDown as error:
-        log.info("%s: %s is asked once it is back", error, served)
+        log.info("%s is asked once its backend is back: %s", served, error)
         with suppress(ModelError):
             client.card(served)
             return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.observe.web.listen import Listen, checked_secret, parse_listen
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
-from serving.remote.peers import ServerTls, read_pem
+from serving.remote.peers import ServerTls, certify, read_pem
 
 DEFAULT_GRPC = "127.0.0.1:8001"
 DEFAULT_HTTP = "127.0.0.1:8000"
@@ -33,15 +33,10 @@ class Certificates(ServerTls):
 
     def context(self) -> ssl.SSLContext:
         """For HTTP; raises BadInput where they cannot be used."""
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        try:
-            assert self.paths.certificate is not None
-            context.load_cert_chain(self.paths.certificate, self.paths.key)
-            if self.paths.client_ca is not None:
-                context.load_verify_locations(self.paths.client_ca)
-                context.verify_mode = ssl.CERT_REQUIRED
-        except (ssl.SSLError, OSError) as error:
-            raise BadInput(f"--cert, --key, --client-ca: {getattr(error, 'reason', error)}") from None
+        context, paths = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), self.paths
+        certify(context, paths.certificate, paths.key, paths.client_ca, "--cert, --key, --client-ca")
+        if paths.client_ca is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
         return context
 
 
@@ -104,4 +99,6 @@ def _read(tls: TlsPaths) -> Certificates | None:
     client_ca = None if tls.client_ca is None else read_pem(tls.client_ca, "--client-ca")
     key = read_pem(tls.key, "--key")
     hide(*(line for line in key.decode("ascii", "replace").split() if len(line) >= SURE and "---" not in line))
-    return Certificates(read_pem(tls.certificate, "--cert"), key, client_ca, tls)
+    found = Certificates(read_pem(tls.certificate, "--cert"), key, client_ca, tls)
+    found.context()  # gRPC would say of what is wrong with them only that it cannot listen
+    return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from serving.common.redaction import hide
-from serving.remote.peers import read_pem
+from serving.remote.peers import certify, read_pem
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,10 @@ class TlsFiles:
     key: Path | None = None
 
     def read(self) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """Trusted certificates, key and certificate, as gRPC takes them; raises BadInput for an unreadable file."""
-        return _pem(self.ca, "ca"), _pem(self.key, "key"), _pem(self.cert, "cert")
+        """Trusted certificates, key and certificate, as gRPC takes them; raises BadInput for what it would end by."""
+        found = _pem(self.ca, "ca"), _pem(self.key, "key"), _pem(self.cert, "cert")
+        certify(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.cert, self.key, self.ca, "tls.ca, tls.cert, tls.key")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class Servers:
         if failing:
             return "it has failed several times running and is left alone for a moment"
         said = [each.refused_by for each in self._servers.values() if each.refused_by]
-        return said[0] if said else "no server of it is ready"
+        return f"{said[0]} (check its url, token and tls)" if said else "no server of it is ready"
 
     async def _follow(self) -> None:
         while True:

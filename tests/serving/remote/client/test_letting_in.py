@@ -98,3 +98,22 @@ async def test_files_that_are_no_certificates_are_said(
         with pytest.raises(BadInput, match=rf"tls.ca: .*{name} {says}"):
             async with connected(server, tls=TlsFiles(ca=tmp_path / name)):
                 pass
+
+
+@pytest.mark.parametrize(
+    ("cert", "key", "says"),
+    [
+        ("client.pem", None, "a certificate and its key belong together"),
+        (None, "client.key", "a certificate and its key belong together"),
+        ("client.pem", "server.key", "they cannot be used together: key values mismatch"),
+        ("client.pem", "hidden.key", "they cannot be used together: one is damaged, or encrypted"),
+    ],
+)
+async def test_a_certificate_and_a_key_that_gRPC_would_end_the_process_by_are_one_line(
+    catalogue: Catalogue, connected: Connected, certificates: Path, cert: str | None, key: str | None, says: str
+) -> None:
+    openssl(certificates, "ec", "-in", "client.key", "-aes256", "-passout", "pass:long", "-out", "hidden.key")
+    files = [None if name is None else certificates / name for name in ("ca.pem", cert, key)]
+    with pytest.raises(BadInput, match=f"tls.ca, tls.cert, tls.key: {says}"):
+        async with connected(ours(catalogue), tls=TlsFiles(*files)):
+            pass
