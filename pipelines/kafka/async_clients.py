@@ -20,7 +20,7 @@ from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.structs import OffsetAndMetadata
 
 from operators.transports.fetches import FetchLog, watch_fetches
-from pipelines.kafka.options import client_options
+from pipelines.kafka.options import METADATA_AGE_MS, client_options
 from pipelines.kafka.rights import HIDDEN_TOPIC, TopicRights, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
@@ -129,9 +129,8 @@ async def reading(
     settings: BrokerSettings, *topics: str, fetches: FetchLog | None = None, **options: Any
 ) -> AsyncIterator[AIOKafkaConsumer]:
     """A consumer that is connected while the block runs, commits nothing by itself, and is given what can be read."""
-    consumer = AIOKafkaConsumer(
-        *topics, **client_options(settings), enable_auto_commit=False, check_crcs=False, **options
-    )
+    options |= {"enable_auto_commit": False, "check_crcs": False, "metadata_max_age_ms": METADATA_AGE_MS}
+    consumer = AIOKafkaConsumer(*topics, **client_options(settings), **options)
     watch_fetches(consumer, fetches or FetchLog())  # which checks them
     try:
         with _called(settings):

@@ -8,6 +8,10 @@ from typing import Any
 from pipelines.settings import BrokerSettings
 from serving.errors import BadInput
 
+METADATA_AGE_MS = 5000
+"""A topic that is made, or made anew, and a partition that is added are found, and read, within so long; the libraries'
+default is five minutes."""
+
 
 def client_options(settings: BrokerSettings) -> dict[str, Any]:
     """Keyword arguments that connect any client of either library; raises ``BadInput`` as ``tls_context``."""

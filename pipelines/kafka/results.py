@@ -19,6 +19,7 @@ from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Result
+from pipelines.kafka.options import METADATA_AGE_MS
 from pipelines.kafka.rights import needs
 from pipelines.kafka.sync_clients import admin, consumer, demand
 from pipelines.kafka.topics import TopicsConfig
@@ -89,7 +90,7 @@ class MessageReader(Generic[M]):
             group,
             # Partitions that come later, and those whose next message is gone, begin with the first that is there.
             auto_offset_reset="earliest",
-            metadata_max_age_ms=5000,  # a topic that is made later is noticed within this time
+            metadata_max_age_ms=METADATA_AGE_MS,
             max_partition_fetch_bytes=8 << 20,
             max_poll_interval_ms=MOST_BUSY_MS,
         )

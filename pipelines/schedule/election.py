@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from pipelines.kafka.async_clients import for_ever
-from pipelines.kafka.options import client_options
+from pipelines.kafka.options import METADATA_AGE_MS, client_options
 from pipelines.settings import BrokerSettings
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,7 @@ class Election(ConsumerRebalanceListener):  # type: ignore[misc]
             auto_offset_reset="latest",
             session_timeout_ms=round(SESSION_S * 1000),
             heartbeat_interval_ms=round(HEARTBEAT_S * 1000),
+            metadata_max_age_ms=METADATA_AGE_MS,
         )
         consumer.subscribe([self._topic], listener=self)
         try:

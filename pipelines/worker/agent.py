@@ -14,7 +14,7 @@ import faust
 from faust.types import TP
 
 from operators.transports import kafka
-from pipelines.kafka.options import tls_context
+from pipelines.kafka.options import METADATA_AGE_MS, tls_context
 from pipelines.partition.message import Message
 from pipelines.partition.open_streams import OpenStreams
 from pipelines.partition.partition import Partition
@@ -28,8 +28,6 @@ BUFFERED_EVENTS = 32
 POLLED_RECORDS = 64
 SESSION_TIMEOUT_S = 10.0
 """After so long without a heartbeat a worker counts as dead, and others take its partitions over."""
-METADATA_AGE_MS = 5000
-"""A partition that is added to the topic is found, and read, within so long; Faust's default is five minutes."""
 
 
 def make_app(
