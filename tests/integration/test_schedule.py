@@ -150,7 +150,7 @@ def test_placements_go_on_whoever_is_killed(kafka_broker: KafkaBroker, topic_pre
         second = fleet.until(lambda found: found.leader != first.leader, "another leader")
         assert "this scheduler leads" in other.errors
         assert numbers(other, "/wanted/backends?kind=cpu")["running"] == 2
-        assert numbers(other, "/wanted/workers")["value"] == 1
+        assert numbers(other, "/wanted/workers")["value"] in (1, 2)  # two where a hundred frames wait
 
         serving = fleet.serving(second)
         serving.command.kill()
