@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 _STEP_S: Final = 0.001
 """The least time between two pieces."""
+LONGEST_WAIT_S: Final = 2.0
+"""For no longer does a playlist's picture wait, whatever its stamps say: they may have made a false step."""
 
 
 class Pieces:
@@ -181,7 +183,12 @@ class CaptureRun:
         return self._pieces.place(picture.media_time_s)
 
     def _pace(self, media_time_s: float) -> None:
+        """Wait until a picture is due. A playlist that has fallen behind goes on from there, at its own pace."""
         now_s = self._clock.monotonic_s()
         if self._first_s is None:
             self._first_s = now_s - media_time_s
-        self.stopped.wait(max(0.0, self._first_s + media_time_s - now_s))
+        wait_s = max(0.0, self._first_s + media_time_s - now_s)
+        if self.spec.uri.live and not self.waits:
+            wait_s = min(wait_s, LONGEST_WAIT_S)
+            self._first_s = now_s + wait_s - media_time_s
+        self.stopped.wait(wait_s)
