@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,9 @@ class Query:
         if not isinstance(file, str | Path | None):
             raise BadInput(f"a query's file is a path, not a {type(file).__name__}; keys are given as Query(**keys)")
         document = Document(Path("Query"), {"version": 1}, None, ()) if file is None else read_yaml(Path(file))
-        if keys and isinstance(document.data, dict):
-            document = replace(document, data=document.data | json.loads(json.dumps(keys, default=_plain)))
-        self._document, self._operators = document, own(operators)
-        self._query = examine(document, own=operators).require()
+        self._document = document.with_keys(json.loads(json.dumps(keys, default=_plain)))
+        self._operators = own(operators)
+        self._query = examine(self._document, own=operators).require()
 
     def __repr__(self) -> str:
         return f"Query(name={self._query.name!r}, nodes={[node.name for node in self._query.nodes]})"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Result(schema.Result, kw_only=True, frozen=True, dict=True):
     """The objects of a sampled frame: the message of the results topic (``docs/consume-results.md``), and its picture.
 
-    A notebook shows it with its picture, if it has one.
+    A notebook shows it with its picture, if it has one. ``msgspec.json.encode(result)`` is the message as JSON.
     """
 
     @classmethod

@@ -73,7 +73,10 @@ def arun(
     observers: Sequence[Observer] = (),
     operators: Mapping[str, type[Any]] = NONE,
 ) -> AsyncGenerator[Result, None]:
-    """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early."""
+    """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early.
+
+    A task that is cancelled ends it also while it waits for a frame.
+    """
     _check(query, sources, limit, give_up_s, observers)
     models = [models] if isinstance(models, str | Path) else models
     wanted = _opened(query, list(map(str, sources)), models, own(operators))

@@ -39,6 +39,13 @@ class Document:
     root: yaml.Node | None
     problems: tuple[Problem, ...]
 
+    def with_keys(self, keys: dict[str, Any]) -> Document:
+        """The same with these in the place of its own, which stand in no line."""
+        if not isinstance(self.data, dict):
+            return self
+        lines = [] if self.root is None else [each for each in self.root.value if each[0].value not in keys]
+        return replace(self, data=self.data | keys, root=yaml.MappingNode("", lines))
+
     def located(self, problems: Iterable[Problem]) -> list[Problem]:
         """The problems with their lines, in the order of the file."""
         placed = [replace(problem, line=problem.line or self._line(problem.path)) for problem in problems]

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import msgspec
 import numpy as np
 import pytest
 
 import sluice
+from operators.wire.schema import from_json
 from tests.operators.capture.clips import make_clip
 from tests.real.rtsp import MakeServer
 from tests.sluice.clips import FRAMES, NODES, clip, query
@@ -54,6 +56,7 @@ def test_every_frame_of_a_clip_has_its_result_in_order(tmp_path: Path) -> None:
     assert found.track_id is not None
     assert found.label == "moving"
     assert 0 <= found.box.x_min < found.box.x_max <= 1
+    assert from_json(msgspec.json.encode(results[-1]), sluice.Result) == results[-1]
 
 
 def test_a_query_file_is_run_on_its_streams_and_on_others(tmp_path: Path) -> None:
@@ -296,6 +299,16 @@ def test_arrays_and_sets_are_lists_in_a_query(tmp_path: Path) -> None:
     nodes, zones = ({"name": "halves", "task": "halves"},), [{"name": "left", "polygon": left, "labels": {"half"}}]
     (result,) = sluice.run(sluice.Query(**own, nodes=nodes, zones=zones), clip(tmp_path), limit=1)
     assert [each.zones for each in result.objects] == [["left"], []]
+
+
+def test_what_is_wrong_with_a_key_in_place_of_the_files_own_is_in_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("version: 1\nname: q\nslo_ms: much\nnodes: [{name: a, task: track}]\n")
+    with pytest.raises(sluice.QueryError) as caught:
+        sluice.Query(file, nodes=[{"name": "find", "task": "detekt", "model": "motion"}])
+    of_the_key, of_the_file = str(caught.value).splitlines()
+    assert of_the_key.startswith(f"{file}: nodes[0].task: is 'detekt'")
+    assert of_the_file.startswith(f"{file}:3: slo_ms: ")
 
 
 def test_what_cannot_be_run_is_said_when_it_is_asked_for(tmp_path: Path) -> None:
