@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -28,7 +29,8 @@ Take = Callable[[ConsumerRecord], None]
 
 class Follower:
     def __init__(self, settings: BrokerSettings, topic: str, take: Take, since_s: float | None = None) -> None:
-        """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest."""
+        """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest; infinity: with
+        those that come from now on, whatever this machine's clock says."""
         self.topic = topic
         self._settings, self._take, self._since_s = settings, take, since_s
         self._mishaps = Mishaps(log)
@@ -73,8 +75,9 @@ class Follower:
         ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
         first: dict[TopicPartition, int] = await consumer.beginning_offsets(places)
         if self._since_s is not None:
-            found = await consumer.offsets_for_times(dict.fromkeys(places, int(self._since_s * 1000)))
-            first = {place: found[place].offset if found[place] else ends[place] for place in places}
+            times = {} if self._since_s == math.inf else dict.fromkeys(places, int(self._since_s * 1000))
+            found = await consumer.offsets_for_times(times) if times else {}
+            first = {place: found[place].offset if found.get(place) else ends[place] for place in places}
         for place in places:
             known = self._positions.get(place, first[place])
             # A topic that was made anew is shorter: it is read from its beginning.

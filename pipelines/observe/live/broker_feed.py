@@ -6,6 +6,7 @@ Frames are read only while the page is open.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -86,7 +87,7 @@ class BrokerFeed:
             board.planned([from_json(value, StreamPlan)])
 
     def _reader(self, kind: Kind) -> Follower:
-        since_s = None if kind in KEPT else time.time()
+        since_s = None if kind in KEPT else math.inf
         return Follower(self._settings, self._topics[kind], partial(self.take, kind), since_s)
 
     def _follow_viewers(self) -> None:
