@@ -54,6 +54,7 @@ def command(
     """Analyse the streams of QUERY in this process, without a broker.
 
     A clip or camera in its place is looked at for people and vehicles, or, without a detector of these, for what moves.
+    Several queries on the same streams are for `sluice worker`.
     """
     decoder = hwaccel()
     if stay and listening is None:
