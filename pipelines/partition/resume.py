@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 MARGIN_S = 30.0
 """Frames of a partition come from several machines whose clocks differ by less than this."""
+LONGEST_S = 600.0
+"""The topic is read no further back for tracks that have not ended."""
 
 
 class _FrameTime(msgspec.Struct):
@@ -125,7 +127,8 @@ class KafkaResume:
         """Read all results of frames published at ``since_s`` (epoch) or later, unless that was done."""
         async with self._lock:
             if since_s < self._covered_since_s:
-                errors, read = (KafkaError, OSError), partial(self._read, since_s - MARGIN_S)
+                errors, back_s = (KafkaError, OSError), MARGIN_S + min(self._recent_s, LONGEST_S)
+                read = partial(self._read, since_s - back_s)
                 self._tail = await retrying(read, errors, self._persistence, self._log_retry)
                 self._covered_since_s = since_s
 

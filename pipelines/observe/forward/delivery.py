@@ -108,7 +108,8 @@ class Delivery:
 
     async def _deliver(self, notice: Notification, age_s: float, find: Find) -> None:
         began_s, failures, attempts = self._clock.monotonic_s() - max(0.0, age_s), 0, 0
-        if age_s >= self.spec.max_age_s:
+        kept = notice.state is not None and self._sink.keeps_states  # a sink that is away is to know it afterwards
+        if age_s >= self.spec.max_age_s and not kept:
             self.ended("expired", notice, f"it is {age_s:.0f} s old")
             return
         picture: EventPicture | None = None

@@ -138,11 +138,16 @@ Pair = tuple[Result, Jpeg]
 
 
 class Pairs:
-    """Gives frames their results, one of each query, which come on another topic; the oldest go first."""
+    """Gives frames their results, one of each query, which come on another topic; the oldest go first.
+
+    Half of the room is for those that had none yet, which may wait for a slow query.
+    """
 
     def __init__(self, most_bytes: int = MOST_BYTES, most_waiting: int = MOST_WAITING) -> None:
         self._most_bytes, self._most = most_bytes, most_waiting
         self._frames: OrderedDict[FrameId, Jpeg] = OrderedDict()
+        self._shown: OrderedDict[FrameId, Jpeg] = OrderedDict()
+        """Those that had a result, and may have others."""
         self._results: OrderedDict[tuple[FrameId, str], Result] = OrderedDict()
         self.bytes = 0
         """Size of the frames that are held."""
@@ -150,18 +155,22 @@ class Pairs:
     def frame(self, header: FrameHeader, data: bytes) -> list[Pair]:
         """Take a frame; returns it with its results that have come."""
         key = header.id
-        self.bytes += len(data) - len(self._frames.pop(key, (header, b""))[1])
-        self._frames[key] = header, data
-        while self.bytes > self._most_bytes or len(self._frames) > self._most:
-            self.bytes -= len(self._frames.popitem(last=False)[1][1])
+        for held in (self._frames, self._shown):
+            self.bytes -= len(held.pop(key, (header, b""))[1])
         come = [each for each in self._results if each[0] == key]
+        (self._shown if come else self._frames)[key] = header, data
+        self.bytes += len(data)
+        while self.bytes > self._most_bytes or len(self._frames) + len(self._shown) > self._most:
+            self.bytes -= len(max(self._frames, self._shown, key=len).popitem(last=False)[1][1])
         return [(self._results.pop(each), (header, data)) for each in come]
 
     def result(self, result: Result) -> list[Pair]:
         """Take an analysed frame's result; returns it with the frame where that has come."""
-        if (found := self._frames.get(result.id)) is not None:
+        key = result.id
+        if (found := self._frames.pop(key, None) or self._shown.get(key)) is not None:
+            self._shown[key] = found
             return [(result, found)]
-        self._results[result.id, result.query] = result
+        self._results[key, result.query] = result
         if len(self._results) > self._most:
             self._results.popitem(last=False)
         return []
@@ -169,5 +178,6 @@ class Pairs:
     def clear(self) -> None:
         """Nobody looks any more."""
         self._frames.clear()
+        self._shown.clear()
         self._results.clear()
         self.bytes = 0

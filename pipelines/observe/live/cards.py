@@ -26,26 +26,24 @@ class Cards:
     def __init__(self, most: int = MOST_STREAMS) -> None:
         """``most``: of more streams the one that was heard of longest ago is forgotten."""
         self._most = most
-        self._heard: OrderedDict[str, dict[str, float]] = OrderedDict()
-        """By stream, when its queries were last heard of."""
+        self._heard: OrderedDict[str, dict[str, tuple[str, float]]] = OrderedDict()
+        """By stream the cards of its queries, and when these were last heard of."""
 
     def of(self, stream: str, query: str, now_s: float) -> str:
         """The card of a query's messages about a stream."""
         heard = self._heard.pop(stream, {})
         if query not in heard:
-            heard = {each: at_s for each, at_s in heard.items() if now_s - at_s <= GONE_S}
+            heard = {each: (card, at_s) for each, (card, at_s) in heard.items() if now_s - at_s <= GONE_S}
+        own = stream if all(card != stream for card, _ in heard.values()) else f"{stream}{BETWEEN}{query}"
+        card, _ = heard.get(query, (own, now_s))
         if query in heard or len(heard) < MOST_QUERIES:
-            heard[query] = now_s
+            heard[query] = card, now_s
+        else:
+            card = f"{stream}{BETWEEN}others"
         self._heard[stream] = heard
         if len(self._heard) > self._most:
             self._heard.popitem(last=False)
-        return _name(stream, query, heard)
-
-
-def _name(stream: str, query: str, heard: dict[str, float]) -> str:
-    if query == next(iter(heard)):
-        return stream
-    return f"{stream}{BETWEEN}{query if query in heard else 'others'}"
+        return card
 
 
 def source(card: str) -> str:

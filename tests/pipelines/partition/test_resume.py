@@ -100,8 +100,8 @@ def test_results_of_a_later_minor_version_are_understood() -> None:
 class Told(KafkaResume):
     """Reads what it is told: values, or an error that cuts the reading off."""
 
-    def __init__(self, *readings: list[bytes | Exception]) -> None:
-        super().__init__(BrokerSettings(("nowhere:1",)), "results", "vehicles", self._flushed, AT_ONCE)
+    def __init__(self, *readings: list[bytes | Exception], recent_s: float = 0.0) -> None:
+        super().__init__(BrokerSettings(("nowhere:1",)), "results", "vehicles", self._flushed, AT_ONCE, recent_s)
         self.readings = list(readings)
         self.since_s: list[float] = []
         self.log: list[str] = []
@@ -130,6 +130,15 @@ async def test_the_tail_is_read_once_unless_an_older_frame_comes() -> None:
     for since_s in (1000.0, 1001.0, 1000.0, 900.0, 950.0):
         await told.cover(since_s)
     assert told.since_s == [1000.0 - resume.MARGIN_S, 900.0 - resume.MARGIN_S]
+
+
+@pytest.mark.parametrize(("recent_s", "back_s"), [(120.0, 120.0), (1e5, resume.LONGEST_S)])
+async def test_tracks_that_may_be_lost_for_long_have_the_tail_read_from_further_back(
+    recent_s: float, back_s: float
+) -> None:
+    told = Told([], recent_s=recent_s)
+    await told.cover(10_000.0)
+    assert told.since_s == [10_000.0 - resume.MARGIN_S - back_s]
 
 
 async def test_after_partitions_moved_the_tail_is_read_again() -> None:

@@ -12,7 +12,7 @@ from pipelines.observe.forward import delivery
 from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
 from pipelines.observe.forward.sink import Away, Cut, EventPicture, Failed, Refused
 from tests.fake_clock import FakeClock
-from tests.pipelines.observe.forward.notes import event_note
+from tests.pipelines.observe.forward.notes import event_note, state_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
 
 SHOWN_S = 60.0
@@ -20,6 +20,8 @@ SHOWN_S = 60.0
 
 class Scripted:
     """A sink that raises the next of its errors, the last one for ever; None: takes it."""
+
+    keeps_states = False
 
     def __init__(self, *script: Exception | None) -> None:
         self.script = list(script)
@@ -99,6 +101,16 @@ async def test_what_is_too_old_is_not_sent_and_a_time_to_come_counts_as_now() ->
     await hook.deliver(event_note(), 3600.0, no_frame)
     await hook.deliver(event_note(), -1e12, no_frame)
     assert (outcomes.ended, sink.tried) == (["expired", "delivered"], 1)
+
+
+async def test_a_state_is_shown_once_to_a_sink_that_keeps_it_however_old_it_is() -> None:
+    class Keeper(Scripted):
+        keeps_states = True
+
+    for sink, tried in ((Keeper(Away("gone")), 1), (Scripted(Away("gone")), 0)):
+        outcomes = Outcomes()
+        await way(sink, FakeClock(), outcomes).deliver(state_note("yard", "failed"), 3600.0, no_frame)
+        assert (outcomes.ended, sink.tried) == (["expired"], tried)
 
 
 async def test_trouble_is_told_once_and_once_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:

@@ -152,3 +152,26 @@ def test_a_frame_is_shown_with_the_results_of_all_queries_whichever_comes_first(
     assert pairs.result(found[1]) == []
     assert pairs.frame(header, jpeg) == [(found[0], (header, jpeg)), (found[1], (header, jpeg))]
     assert pairs.result(found[2]) == [(found[2], (header, jpeg))]
+
+
+def test_a_frame_whose_result_is_slow_is_not_pushed_out_by_those_that_have_theirs() -> None:
+    pairs = Pairs(most_waiting=8)
+    slow, jpeg = encode_frame(picture(result(0, stream="slow")))
+    pairs.frame(slow, jpeg)
+    for seq in range(20):
+        header, jpeg = encode_frame(picture(result(seq, stream="quick")))
+        assert pairs.frame(header, jpeg) == []
+        assert pairs.result(result(seq, stream="quick"))
+    assert [header for _, (header, _) in pairs.result(result(0, stream="slow"))] == [slow]
+
+
+def test_frames_that_get_no_result_leave_room_for_those_that_another_query_answers_later() -> None:
+    pairs = Pairs(most_waiting=8)
+    for seq in range(40):
+        header, jpeg = encode_frame(picture(result(seq)))
+        pairs.frame(header, jpeg)
+        if seq % 4 == 0:
+            assert pairs.result(result(seq, query="quick"))
+        if seq % 4 == 1 and seq > 20:
+            assert pairs.result(result(seq - 1, query="slower"))
+        assert pairs.bytes <= 8 * len(jpeg)

@@ -17,6 +17,14 @@ def test_a_query_that_takes_the_place_of_another_has_its_card() -> None:
     assert later.of("gate", "new", now_s=GONE_S + 1) == "gate"
 
 
+def test_a_query_keeps_its_card_whichever_go_and_come() -> None:
+    cards = Cards()
+    assert [cards.of("gate", query, now_s=0) for query in ("cars", "faces")] == ["gate", "gate · faces"]
+    assert cards.of("gate", "faces", now_s=GONE_S + 1) == "gate · faces"
+    assert cards.of("gate", "people", now_s=GONE_S + 1) == "gate"
+    assert cards.of("gate", "faces", now_s=GONE_S + 1) == "gate · faces"
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40))))
 def test_cards_are_bounded_and_lead_back_to_their_stream(heard: list[tuple[str, int]]) -> None:
     cards, names = Cards(most=2), set[str]()
