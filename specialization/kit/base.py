@@ -45,6 +45,8 @@ class Base:
         model = folded(certain(read_weights(entry.path, entry.card)))
         if not any(node.op_type == "Gemm" for node in model.graph.node):
             raise ModelError(f"model {entry.card.name!r} does not end in a linear layer: choose another --base")
+        if any(tensor.data_type == onnx.TensorProto.FLOAT16 for tensor in model.graph.initializer):
+            raise ModelError(f"model {entry.card.name!r} computes in half precision: choose another --base")
         return cls(entry.card, model, features_of(model))
 
     def parts(self) -> tuple[onnx.ModelProto, onnx.ModelProto]:
@@ -64,9 +66,11 @@ class Base:
         last = next(node for node in reversed(graph.node) if node.op_type == "Gemm")
         place = list(graph.node).index(last)
         del graph.node[place:]
-        graph.node.append(onnx.helper.make_node("Gemm", [self.features, "head.weight", "head.bias"], [OUTPUT], "head"))
-        graph.initializer.append(numpy_helper.from_array(weights.astype(np.float32), "head.weight"))
-        graph.initializer.append(numpy_helper.from_array(bias.astype(np.float32), "head.bias"))
+        drop_unused(graph)  # the layer that went may have had the names of the new one
+        names = [f"{self.features}.{part}" for part in ("weight", "bias")]
+        graph.node.append(onnx.helper.make_node("Gemm", [self.features, *names], [OUTPUT], "head"))
+        for name, values in zip(names, (weights, bias), strict=True):
+            graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), name))
         for tensor in graph.initializer:
             if tuned is not None and tensor.name in tuned:
                 tensor.CopyFrom(numpy_helper.from_array(tuned[tensor.name], tensor.name))
