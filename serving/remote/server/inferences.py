@@ -58,12 +58,11 @@ class Inferences:
         pictures = _only(read_inputs(request, wire, None if regions is None else regions.read))
         wanted = _wanted(network, request)
         items = len(pictures) if pictures.ndim else 0
-        with self.admission.room(items, pictures.size * FLOAT_BYTES):
-            card = await self.networks.fitted(network, pictures)
-            with self._counted(network, urgency, items):  # what no network takes is no load
-                batch = await _beside(partial(from_bytes, card.input, pictures), pictures.size)
-                outputs = await self.networks.backend.infer(network.name, batch, urgency)
-                arrays = await self._told(network, card, outputs, asked)
+        card = await self.networks.fitted(network, pictures)  # what no network takes is no load, what has no room is
+        with self._counted(network, urgency, items), self.admission.room(items, pictures.size * FLOAT_BYTES):
+            batch = await _beside(partial(from_bytes, card.input, pictures), pictures.size)
+            outputs = await self.networks.backend.infer(network.name, batch, urgency)
+            arrays = await self._told(network, card, outputs, asked)
             queue = self.admission.items - items
         response = pb.ModelInferResponse(model_name=network.name, model_version=network.card.version, id=request.id)
         set_parameter(response.parameters, QUEUE, queue)

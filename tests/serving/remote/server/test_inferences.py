@@ -106,6 +106,17 @@ async def test_pictures_that_a_network_does_not_take_are_no_load(tmp_path: Path)
         assert [(each.asked, each.served, each.late, each.calls) for each in told] == [(2, 2, 0, 1)]
 
 
+async def test_pictures_for_which_there_is_no_room_are_load_that_was_not_served(tmp_path: Path) -> None:
+    async with means(tmp_path) as server:
+        request, answering = asking("means", pictures(2)), server.service._inferences
+        put_urgency(request.parameters, Urgency(5.0), 4.0)
+        with answering.admission.room(1, answering.limits.input_bytes):
+            with pytest.raises(grpc.aio.AioRpcError, match="bytes are in flight"):
+                await server.infer(request)
+        told = answering.meter.sessions.values()
+        assert [(each.asked, each.served, each.late, each.calls) for each in told] == [(2, 0, 2, 1)]
+
+
 async def test_a_droppable_request_that_is_too_late_is_given_up_and_another_is_answered(tmp_path: Path) -> None:
     async with means(tmp_path) as server:
         for _ in range(5):  # its latency is known from here on
