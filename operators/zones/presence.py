@@ -98,7 +98,7 @@ class Presence:
 class Crossed:
     line: str
     at_s: float
-    """Media time at which it was first seen beyond."""
+    """Media time since which it was seen beyond, away from the line."""
     direction: Direction
     """From which hand to which hand of one who walks along the line, from its first point to its last."""
 

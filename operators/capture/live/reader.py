@@ -31,6 +31,8 @@ _STEADY_S: Final = 10.0
 """After a connection that delivered for this long the delays start over."""
 _REPEATED_S: Final = 60.0
 """A live playlist begins with segments that may have been read before. A clock that is further back has begun anew."""
+_AT_ONCE_S: Final = 1.0
+"""Those come without a longer pause. What comes after one is new, be its clock as far back as it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class LiveReader:
         attempt = 0
         last_frame_s = time.monotonic()
         while not self._run.done:
-            ending = self._connection(self._patience_s(last_frame_s))
+            ending = self._connection(self._patience_s(last_frame_s), last_frame_s)
             self._seen_s = ending.seen_s
             if self._run.done:
                 break
@@ -115,14 +117,15 @@ class LiveReader:
         remaining_s = self._spec.give_up_after_s - (time.monotonic() - last_frame_s)
         return min(given_s, max(remaining_s, _LEAST_S))
 
-    def _connection(self, connect_timeout_s: float) -> _Ending:
+    def _connection(self, connect_timeout_s: float, last_frame_s: float) -> _Ending:
         with closing(Channel(self._job(connect_timeout_s))) as channel:
             with self._lock:
                 self._channel = channel
             try:
                 if self._run.done:  # interrupt() may have come before there was a channel
                     return _Ending("ended", "stopped")
-                return _Connection(self._run, channel, connect_timeout_s, self._stalls, self._seen_s).relay()
+                until_s = last_frame_s + (self._spec.give_up_after_s or inf)
+                return _Connection(self._run, channel, connect_timeout_s, self._stalls, self._seen_s, until_s).relay()
             finally:
                 with self._lock:
                     self._channel = None
@@ -145,9 +148,16 @@ class _Connection:
     """One decoder process's pictures on their way to the run."""
 
     def __init__(
-        self, run: CaptureRun, channel: Channel, connect_timeout_s: float, stalls: StallWatch, seen_s: float = -inf
+        self,
+        run: CaptureRun,
+        channel: Channel,
+        connect_timeout_s: float,
+        stalls: StallWatch,
+        seen_s: float = -inf,
+        until_s: float = inf,
     ) -> None:
-        """``seen_s``: how far a playlist was read before, on its own clock."""
+        """``seen_s``: how far a playlist was read before, on its own clock; ``until_s``: until when a source that gives
+        signs of life and no frame is waited for."""
         self._run = run
         self._spec = run.spec
         self._stalls = stalls
@@ -159,7 +169,9 @@ class _Connection:
         self._first_s: float | None = None
         self._last_s = 0.0
         self._begins_s: float | None = None
-        self._seen_s = seen_s
+        self._seen_s, self._until_s = seen_s, until_s
+        self._captured_s: float | None = None
+        """When the latest picture was, handed on or not."""
 
     def relay(self) -> _Ending:
         """Hand pictures on until the connection ends, for whatever reason."""
@@ -188,6 +200,8 @@ class _Connection:
                     return self._ending("ended", text or "the source closed the stream")
                 case wire.Alive():
                     timeout_s = self._alive()
+                    if self._first_s is None and self._last_s > self._until_s:
+                        return self._silent(phase)
                 case wire.PictureFollows():
                     assert pixels is not None
                     timeout_s = self._alive()
@@ -195,6 +209,7 @@ class _Connection:
                         return self._frozen()
                     if not self._repeats(message):
                         self._accept(message, pixels)
+                    self._captured_s = message.captured_s
         return self._ending("ended", "stopped")
 
     def _alive(self) -> float:
@@ -208,7 +223,8 @@ class _Connection:
         if self._begins_s is None:
             return False
         stamp_s = self._begins_s + header.media_time_s
-        repeated = stamp_s <= self._seen_s < stamp_s + _REPEATED_S
+        at_once = self._captured_s is None or header.captured_s - self._captured_s < _AT_ONCE_S
+        repeated = at_once and stamp_s <= self._seen_s < stamp_s + _REPEATED_S
         self._seen_s = self._seen_s if repeated else stamp_s
         return repeated
 
@@ -224,7 +240,7 @@ class _Connection:
         return self._ending("frozen", message)
 
     def _silent(self, phase: str) -> _Ending:
-        if phase == _STARTING or (phase == "running" and not self._last_s):
+        if phase == _STARTING or (phase == "running" and self._captured_s is None):
             self._run.hardware.give_up(f"the decoder process hung, {phase}")
         if phase != "running":
             return self._ending("timeout", f"{self._spec.uri}: no answer in time, {phase}")

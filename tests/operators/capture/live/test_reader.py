@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from itertools import chain, count, starmap
 from pathlib import Path
+from random import Random
+from threading import Event
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import cv2
 import pytest
@@ -20,7 +23,7 @@ from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
-from serving.common.child_process import ChildProcess
+from serving.common.child_process import ChildProcess, Silent
 from serving.common.retrying import Backoff
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, moving
@@ -191,29 +194,85 @@ def test_a_recording_on_the_web_can_be_played_at_its_own_pace(
     assert (last.captured_at - first.captured_at).total_seconds() >= last.media_time_s - first.media_time_s - 0.001
 
 
-def test_what_the_consumer_takes_its_time_for_is_no_pause_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s, given_s, pixels = [0.0], list[float](), moving(0)
-    picture = protocol.PictureFollows(
-        encoding="bgr24", width=96, height=64, media_time_s=0.0, captured_s=0.0, decode_ms=0.0
-    )
-    messages: list[Any] = [
-        (protocol.Opened(finite=True), None),
-        *[(picture, pixels)] * 3,
-        (protocol.Ended(None), None),
-    ]
+def picture(media_time_s: float = 0.0, captured_s: float = 0.0) -> tuple[protocol.PictureFollows, Any]:
+    size = {"encoding": "bgr24", "width": 96, "height": 64}
+    header = protocol.PictureFollows(**size, media_time_s=media_time_s, captured_s=captured_s, decode_ms=0.0)  # type: ignore[arg-type]
+    return header, moving(0)
 
-    def receive(timeout_s: float) -> object:
-        given_s.append(timeout_s)
-        return messages.pop(0)
+
+class Decoder:
+    """A decoder process that says these things, and then nothing any more; ``now_s`` is the reader's time."""
+
+    def __init__(self, said: Iterable[Any], every_s: float = 0.0) -> None:
+        self.said, self.every_s, self.now_s, self.given_s = iter(said), every_s, 0.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def receive(self, timeout_s: float) -> Any:
+        self.given_s.append(timeout_s)
+        self.now_s += self.every_s
+        for each in self.said:
+            return each
+        raise Silent
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def run_of(uri: str, **others: Any) -> Any:
+    names = ("accept", "report", "lost")
+    doing = {name: Mock() for name in names}
+    return SimpleNamespace(spec=spec(uri, **others), done=False, hardware=Mock(wanted="none"), stopped=Event(), **doing)
+
+
+def test_what_the_consumer_takes_its_time_for_is_no_pause_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = Decoder([(protocol.Opened(finite=True), None), *[picture()] * 3, (protocol.Ended(None), None)])
+    monkeypatch.setattr(reader, "time", decoder)
+    run = run_of("http://camera.local/a.mkv")
 
     def accept(taken: object) -> None:
-        now_s[0] += 30.0
+        decoder.now_s += 30.0
 
-    monkeypatch.setattr(reader, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
-    run: Any = SimpleNamespace(spec=spec("http://camera.local/a.mkv"), done=False, waits=False, accept=accept)
-    channel: Any = SimpleNamespace(receive=receive)
-    reader._Connection(run, channel, 5.0, StallWatch(1.0)).relay()
-    assert given_s[1:] == [1.0] * 4
+    run.accept = accept
+    reader._Connection(run, cast(Any, decoder), 5.0, StallWatch(1.0)).relay()
+    assert decoder.given_s[1:] == [1.0] * 4
+
+
+def test_a_device_that_hangs_before_its_first_frame_is_given_up_though_packets_came_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoder = Decoder([(protocol.Opened(finite=False), None), (protocol.Alive(), None)], every_s=0.5)
+    monkeypatch.setattr(reader, "time", decoder)
+    run = run_of("rtsp://camera.local/x")
+    ending = reader._Connection(run, cast(Any, decoder), 5.0, StallWatch(1.0)).relay()
+    assert ending.reason == "stalled"
+    run.hardware.give_up.assert_called_once_with("the decoder process hung, running")
+
+
+def test_a_camera_that_gives_signs_of_life_and_no_frame_is_given_up_when_told_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alive = chain([(protocol.Opened(finite=False), None)], [(protocol.Alive(), None)] * 300)
+    decoder = Decoder(alive, every_s=0.5)
+    monkeypatch.setattr(reader, "time", decoder)
+    monkeypatch.setattr(reader, "Channel", lambda job: decoder)
+    run = run_of("rtsp://camera.local/x", give_up_after_s=5.0)
+    with pytest.raises(SourceError, match="given up after 5 s without a frame"):
+        reader.LiveReader(run, Random(0)).read()
+    assert decoder.now_s == 5.5
+
+
+def test_a_live_playlist_whose_clock_has_begun_anew_is_shown_from_what_comes_after_a_pause_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once, paced = [(0.0, 0.0), (2.0, 0.1), (4.0, 0.2)], [(6.0, 2.2), (7.0, 2.3), (8.0, 4.2)]
+    said = [(protocol.Opened(finite=False, bursts_from_s=1.4), None), *starmap(picture, at_once + paced)]
+    decoder = Decoder(said)
+    monkeypatch.setattr(reader, "time", decoder)
+    run = run_of("http://camera.local/x.m3u8")
+    reader._Connection(run, cast(Any, decoder), 5.0, StallWatch(1.0), seen_s=50.0).relay()
+    assert [call.args[0].media_time_s for call in run.accept.call_args_list] == [6.0, 7.0, 8.0]
 
 
 def test_a_recording_that_breaks_off_is_not_started_over(tmp_path: Path, http_server: Callable[[Respond], str]) -> None:
