@@ -110,9 +110,9 @@ async def test_pictures_for_which_there_is_no_room_are_load_that_was_not_served(
     async with means(tmp_path) as server:
         request, answering = asking("means", pictures(2)), server.service._inferences
         put_urgency(request.parameters, Urgency(5.0), 4.0)
-        with answering.admission.room(1, answering.limits.input_bytes):
-            with pytest.raises(grpc.aio.AioRpcError, match="bytes are in flight"):
-                await server.infer(request)
+        full = answering.admission.room(1, answering.limits.input_bytes)
+        with full, pytest.raises(grpc.aio.AioRpcError, match="bytes are in flight"):
+            await server.infer(request)
         told = answering.meter.sessions.values()
         assert [(each.asked, each.served, each.late, each.calls) for each in told] == [(2, 0, 2, 1)]
 
