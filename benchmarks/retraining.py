@@ -35,7 +35,6 @@ from operators.recognise.classifier import probabilities
 from pipelines.measure.exit_places import exit_places
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry, read_weights
-from serving.graphs.shapes import with_item_size
 from serving.preprocess import batch
 
 AGREEMENT = 0.9
@@ -89,7 +88,7 @@ def windows(entry: Entry, sizes: Sequence[int]) -> list[Window]:
 def _sampled(entry: Entry, vocabulary: Vocabulary, count: int) -> tuple[ExitsSpec, ExitRows]:
     spec = ExitsSpec(tuple(exit_places(entry)), vocabulary, AGREEMENT)
     crops, _ = street_crops(SEED, count, SIDE)
-    model = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+    model = read_weights(entry.path, entry.card)
     items = batch(entry.card.input, list(crops))[0]
     taps, scores = through(entry.card.name, model, [cut.tensor for cut in spec.cuts], items)
     shares = probabilities(entry.card, scores)

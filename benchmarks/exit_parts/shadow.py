@@ -23,7 +23,6 @@ from serving.engines.exits import ExitResult, ExitSet
 from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.shapes import with_item_size
 
 ORACLE = MIDDLE.name
 BATCHES = (1, 4)
@@ -42,7 +41,7 @@ class ShadowLook(NamedTuple):
 def looks() -> Iterator[ShadowLook]:
     """At one cut, the later one, and at two."""
     entry, rng = Catalogue([ready(MIDDLE, DEAR)]).find(ORACLE), np.random.default_rng(0)
-    model = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+    model = read_weights(entry.path, entry.card)
     whole = EngineNetwork(ORACLE, model, OnnxRuntimeEngine(ORACLE, threads=1))
     places = exit_places(entry)
     for cuts in (places[-1:], places):

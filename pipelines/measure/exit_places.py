@@ -8,7 +8,6 @@ from cache_adapt.learned.specs import ExitCut
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.errors import ModelError
 from serving.graphs.cut_points import CutPoint, cut_points
-from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_grid
 
 PLACES = (0.32, 0.65)
@@ -38,4 +37,4 @@ def _cuts(points: Iterable[CutPoint]) -> list[ExitCut]:
 
 def _points(entry: Entry) -> list[CutPoint]:
     verify(entry)
-    return cut_points(with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape))
+    return cut_points(read_weights(entry.path, entry.card))

@@ -32,8 +32,7 @@ def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
         remedy = f"write one file, onnx.save(onnx.load({path.name!r}), 'one.onnx'); the card needs its name and sha256"
         raise ModelError(f"model {card.name!r}: weights of {path} lie in another file, which has no sha256: {remedy}")
     _only_input(model, card)
-    if card.input.any_size:
-        _open_size(model, card)
+    _size_input(model, card)
     _order_outputs(model, card)
     return model
 
@@ -48,17 +47,25 @@ def _only_input(model: onnx.ModelProto, card: ModelCard) -> None:
     model.graph.input.sort(key=lambda each: each.name in constants)  # old exporters list weights too, in any order
 
 
-def _open_size(model: onnx.ModelProto, card: ModelCard) -> None:
-    """Let the graph take batches of any length of the card's size; what it says of an example's sizes is dropped."""
-    constants = {tensor.name for tensor in model.graph.initializer}
-    (given,) = (each for each in model.graph.input if each.name not in constants)
-    batch, *item = given.type.tensor_type.shape.dim
-    batch.dim_param = "N"
+def _size_input(model: onnx.ModelProto, card: ModelCard) -> None:
+    """Give items the card's size where the graph leaves theirs open.
+
+    Where it can take any, it takes batches of any length, too, and what it says of an example's sizes is dropped.
+    """
+    graph, any_size = model.graph, card.input.any_size
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value < 0:  # so some exporters leave a size open
+                dim.Clear()
+    batch, *item = graph.input[0].type.tensor_type.shape.dim
     for dim, size in zip(item, card.input.item_shape, strict=True):
-        dim.dim_value = size
-    del model.graph.value_info[:]
-    for output in model.graph.output:
-        output.type.tensor_type.ClearField("shape")
+        if any_size or not dim.dim_value:
+            dim.dim_value = size
+    if any_size:
+        batch.dim_param = "N"
+        del graph.value_info[:]
+        for output in graph.output:
+            output.type.tensor_type.ClearField("shape")
 
 
 def _order_outputs(model: onnx.ModelProto, card: ModelCard) -> None:

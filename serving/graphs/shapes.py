@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -30,16 +30,6 @@ def tensor_specs(model: onnx.ModelProto, source: str) -> Mapping[str, TensorSpec
     two = _inferred(skeleton)
     specs = {name: _per_item(spec, two.get(name)) for name, spec in one.items()}
     return {name: spec for name, spec in specs.items() if spec is not None}
-
-
-def with_item_size(model: onnx.ModelProto, size: Sequence[int]) -> onnx.ModelProto:
-    """The network for items of a size that its input leaves open, wholly or in part; in place."""
-    weights = {tensor.name for tensor in model.graph.initializer}
-    (given,) = (value for value in model.graph.input if value.name not in weights)
-    for dim, value in zip(given.type.tensor_type.shape.dim[1:], size, strict=True):
-        if not dim.HasField("dim_value"):
-            dim.dim_value = value
-    return model
 
 
 def _per_item(one: TensorSpec, two: TensorSpec | None) -> TensorSpec | None:

@@ -149,15 +149,13 @@ def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, thr
     """Cut at these tensors; raises ModelError where it cannot be."""
     from serving.engines.exit_network import ExitNetwork
     from serving.engines.onnxruntime import OnnxRuntimeEngine
-    from serving.graphs.shapes import with_item_size
     from serving.graphs.taps import tap_points, tapped
 
     card, variant = source.card, source.variant
     if variant.engine != "onnxruntime":
         raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
-    sized = with_item_size(model, card.input.item_shape)
     engine = OnnxRuntimeEngine(variant.model, threads=_threads(source, model, threads), precision=variant.precision)
-    network = ExitNetwork(card.name, tapped(sized, tap_points(sized, cuts)), cuts, engine, _limit(source))
+    network = ExitNetwork(card.name, tapped(model, tap_points(model, cuts)), cuts, engine, _limit(source))
     network.check(card.name, _pictures(card)[:1])
     _try_batch(network, partial(_answers, network, card.name), card)
     return network

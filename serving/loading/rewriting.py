@@ -72,15 +72,13 @@ def _difference(model: onnx.ModelProto, changed: onnx.ModelProto, size: ImageInp
 
 
 def _of_shape(model: onnx.ModelProto, simple: onnx.ModelProto, source: ResolvedModel, shape: Size) -> onnx.ModelProto:
-    from serving.graphs.shapes import with_item_size
     from serving.graphs.surgery.reshape import reshaped
 
     card = source.whole_card
-    made = with_item_size(_copy(simple), card.input.item_shape)
+    made = _copy(simple)
     _tried(lambda: reshaped(made, shape.height, shape.width))
-    original = with_item_size(_copy(model), card.input.item_shape)
     name = f"{shape.width}x{shape.height}"
-    proven(source.directory, source.variant, name, partial(_difference_of_shapes, original, made, card, shape))
+    proven(source.directory, source.variant, name, partial(_difference_of_shapes, _copy(model), made, card, shape))
     return made
 
 

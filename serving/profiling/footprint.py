@@ -34,6 +34,8 @@ class FootprintRequest(msgspec.Struct, frozen=True):
     path: str
     threads: int
     batch: int
+    item: tuple[int, ...]
+    """The shape of an item; empty: the graph's."""
     device: Device
     """The device that may run it."""
     gpu: int
@@ -43,7 +45,7 @@ class FootprintRequest(msgspec.Struct, frozen=True):
         """Measure it; SluiceError where that fails."""
         CHOICE.wanted, CHOICE.index = self.device, self.gpu
         variant = Variant(self.model, self.engine, self.precision, max_batch=self.max_batch)
-        return msgspec.json.encode(measure(variant, Path(self.path), self.threads, self.batch))
+        return msgspec.json.encode(measure(variant, Path(self.path), self.threads, self.batch, self.item))
 
 
 class Footprint(msgspec.Struct, frozen=True):
@@ -55,11 +57,13 @@ class Footprint(msgspec.Struct, frozen=True):
     """Taken more than before, after a run at the largest batch; on a GPU of its memory."""
 
 
-def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s: float = LONGEST_S) -> Footprint:
-    """Load a graph in a fresh process and run ``batch`` items; raises ModelError, SluiceError."""
+def footprint(
+    variant: Variant, model: Path, threads: int, batch: int, item: tuple[int, ...] = (), longest_s: float = LONGEST_S
+) -> Footprint:
+    """Load a graph in a fresh process and run ``batch`` items of this shape; raises ModelError, SluiceError."""
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.max_batch)
-    request = FootprintRequest(*form, str(model.absolute()), threads, batch, CHOICE.wanted, CHOICE.index)
+    request = FootprintRequest(*form, str(model.absolute()), threads, batch, item, CHOICE.wanted, CHOICE.index)
     with closing(ChildProcess("serving.profiling.footprint", "the process that measures memory")) as child:
         try:
             answer = asked(child, msgspec.json.encode(request), longest_s)
@@ -72,7 +76,7 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     return decode(answer.result, Footprint)
 
 
-def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprint:
+def measure(variant: Variant, model: Path, threads: int, batch: int, item: tuple[int, ...] = ()) -> Footprint:
     """Measure in this process, which must have done nothing yet."""
     awake = engine_for(replace(variant, precision="fp32"), threads)
     awake.load([one_node()])
@@ -81,7 +85,8 @@ def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprin
     engine = engine_for(variant, threads)
     engine.load([graph])
     load_s = time.perf_counter() - started
-    outputs = engine.run(0, engine.inputs[0].blank(batch))
+    given = engine.inputs[0]
+    outputs = engine.run(0, replace(given, shape=(None, *item) if item else given.shape).blank(batch))
     del outputs
     return Footprint(load_s, max(engine.used_bytes() - before, 0))
 

@@ -119,7 +119,7 @@ class Profiler:
     def _profile(
         self, variant: Variant, file: Path, seconds: Mapping[int, Sequence[float]], answers: Answers
     ) -> Profile:
-        cost = footprint(variant, file, usable_cores(), self.max_batch)
+        cost = footprint(variant, file, usable_cores(), self.max_batch, self.pictures.of(variant).shape[1:])
         return Profile(
             variant=variant.id,
             model_sha256=self.entry.card.sha256,

@@ -16,7 +16,6 @@ from serving.errors import ModelError
 from serving.graphs.cut_points import cut_points
 from serving.graphs.fold import EXACT, drop_unused, folded, halve, is_exact
 from serving.graphs.segments import split
-from serving.graphs.shapes import with_item_size
 
 Rows = NDArray[np.float32]
 Weights = Mapping[str, Rows]
@@ -51,11 +50,10 @@ class Base:
 
     def parts(self) -> tuple[onnx.ModelProto, onnx.ModelProto]:
         """The layers before the last block, and the block up to the features."""
-        model = with_item_size(self.model, self.card.input.item_shape)
-        points = [point.tensor for point in cut_points(model) if point.share <= BLOCK_FROM]
+        points = [point.tensor for point in cut_points(self.model) if point.share <= BLOCK_FROM]
         if not points or points[-1] == self.features:
             raise ModelError(f"model {self.card.name!r} cannot be cut before its last block: choose another --base")
-        body, block, _ = split(model, [points[-1], self.features])
+        body, block, _ = split(self.model, [points[-1], self.features])
         return body, block
 
     def with_head(self, weights: Rows, bias: Rows, tuned: Weights | None = None) -> onnx.ModelProto:

@@ -68,12 +68,11 @@ def _read(model: str, models: tuple[Path, ...]) -> tuple[str, onnx.ModelProto]:
 
     from serving.catalogue.lookup import read_weights
     from serving.common.explain import first_line
-    from serving.graphs.shapes import with_item_size
 
     if not model.endswith(".onnx"):
         entry = catalogue(models).find(model)
         verify(entry)
-        return model, with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+        return model, read_weights(entry.path, entry.card)
     try:
         return Path(model).stem, onnx.load(model)
     except Exception as error:  # protobuf's and the file system's exceptions share no base but Exception

@@ -24,7 +24,6 @@ from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.segments import split
-from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_points, tapped
 from serving.profiling.timing import median, segment_times, take_turns
 
@@ -51,8 +50,7 @@ class NetworkCosts:
 
 def network_costs(entry: Entry, cuts: Sequence[str], item: Array) -> NetworkCosts:
     """Measure a model with its cuts on one item (1 × …)."""
-    name, shape = entry.card.name, entry.card.input.item_shape
-    model = with_item_size(read_weights(entry.path, entry.card), shape)
+    name, model = entry.card.name, read_weights(entry.path, entry.card)
     whole = EngineNetwork(name, model, OnnxRuntimeEngine(name, threads=1))
     cut = ExitNetwork(name, tapped(model, tap_points(model, cuts)), cuts, OnnxRuntimeEngine(name, threads=1))
     try:

@@ -16,6 +16,7 @@ from serving.engines.groups import GroupRequest
 from serving.engines.network import run_in_steps
 from serving.engines.session import session_options
 from serving.errors import ModelError
+from serving.graphs.shapes import tensor_specs
 from serving.loading.opening import open_group, open_model
 from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import ResolvedModel
@@ -317,6 +318,23 @@ def test_an_input_that_is_given_a_value_is_none(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), directory / "net.onnx")
     (output,) = open_model(entry_of(tmp_path), 1).run(np.ones((3, 3, 4, 4), np.float32))
     assert output.tolist() == [[4.0, 4.0]] * 3
+
+
+def test_a_size_that_a_graph_leaves_open_is_the_card_s(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    node = helper.make_node("AveragePool", ["images"], ["y"], kernel_shape=[4, 4])
+    save_graph(tmp_path / "m" / "net.onnx", [node], {"y": ["N", 3, "h", "w"]}, ["N", 3, "height", "width"])
+    entry = entry_of(tmp_path)
+    dims = read_weights(entry.path, entry.card).graph.input[0].type.tensor_type.shape.dim
+    assert [(dim.dim_value, dim.dim_param) for dim in dims] == [(0, "N"), (3, ""), (4, ""), (4, "")]
+
+
+def test_a_size_below_zero_is_one_that_is_left_open(tmp_path: Path) -> None:
+    """As exporters from Paddle write it."""
+    catalogue = mean_model(tmp_path, "m", batch=-1)
+    entry = catalogue.find("m")
+    model = read_weights(entry.path, entry.card)
+    assert {spec.shape for spec in tensor_specs(model, "images").values()} == {(None, 3, 4, 4), (None, 3)}
 
 
 def test_a_graph_that_takes_bytes_is_given_bytes(tmp_path: Path) -> None:

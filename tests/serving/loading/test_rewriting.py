@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from serving.catalogue.lookup import Catalogue
+from serving.catalogue.lookup import Catalogue, read_weights
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Grids, Size
 from serving.loading.proofs import read
@@ -160,5 +160,6 @@ def test_an_open_size_is_closed(tmp_path: Path) -> None:
     dims = model.graph.input[0].type.tensor_type.shape.dim
     for axis in (2, 3):
         dims[axis].Clear()
-    flat = rewritten(model, source(tmp_path, model, (96, 64)))
+    given = source(tmp_path, model, (96, 64))
+    flat = rewritten(read_weights(given.path, given.whole_card), given)
     assert [each.dim_value for each in flat.graph.input[0].type.tensor_type.shape.dim] == [1, 3, 64, 96]

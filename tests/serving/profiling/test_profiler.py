@@ -10,7 +10,7 @@ from onnx import helper
 from serving.catalogue.lookup import Entry
 from serving.common.tensors import Array
 from serving.engines.engine import Engine, resident_bytes
-from serving.errors import ModelError
+from serving.errors import ModelError, SluiceError
 from serving.loading.opening import engine_for
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
@@ -98,3 +98,11 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert 0.9 * weights.nbytes < measured.memory_bytes < 3 * weights.nbytes
     assert measured.load_s > 0
     assert grown < 0.5 * weights.nbytes
+
+
+def test_the_memory_of_a_graph_of_any_size_is_measured_at_its_card_s(tmp_path: Path) -> None:
+    pool = helper.make_node("AveragePool", ["images"], ["y"], kernel_shape=[4, 4])
+    small = entry(tmp_path / "models", graph([pool], {}, ["N", 3, "height", "width"], "y"), "small")
+    with pytest.raises(SluiceError):  # of a picture of one pixel there is nothing to pool
+        footprint(reference("small"), small.path, 1, 2)
+    assert footprint(reference("small"), small.path, 1, 2, (3, 8, 8)).load_s > 0
