@@ -114,12 +114,12 @@ class Board(Observer):
         return {**shown, "slo_ms": None, "late": None} if stream in self.unhurried else shown
 
     def _of(self, stream: str) -> StreamFigures | None:
-        """The figures of a stream; None where all places are those of streams that are heard of."""
+        """The figures of a stream; None where all places are those of streams whose results come."""
         if stream not in self._figures:
             now_s = self._now()
             if len(self._figures) >= self._most:
                 silent, figures = next(iter(self._figures.items()))
-                if now_s - figures.seen_s < SILENT_S:
+                if figures.slots and now_s - figures.seen_s < SILENT_S:
                     self._refused_s = now_s
                     return None
                 del self._figures[silent]

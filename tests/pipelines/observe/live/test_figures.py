@@ -314,6 +314,16 @@ def test_streams_that_are_heard_of_keep_their_places_where_there_are_more() -> N
     assert "s4" in [each["stream"] for each in board.wall()["tiles"]]
 
 
+def test_states_of_long_ago_leave_their_places_to_streams_that_come_after_them() -> None:
+    board = Board(lambda: 0.0, most_streams=3)
+    for stream in ("old1", "old2", "old3", "old4", "yard"):
+        board.in_state(status(stream, "ended" if stream != "yard" else "stalled"))
+    board.came(result(0, stream="gate"))
+    tiles = {each["stream"]: each["group"] for each in board.wall()["tiles"]}
+    assert tiles == {"old4": "ended", "yard": "not come yet", "gate": "running"}
+    assert board.wall()["more"] is False
+
+
 def test_the_board_shows_the_streams_that_were_heard_of_last() -> None:
     clock = FakeClock()
     board = Board(clock.monotonic_s, most_streams=3)
