@@ -38,7 +38,7 @@ def pills(wire: Wire) -> Mapping[str, Sent]:
         "header no UTF-8": raw(text.replace(b'"run"', b'"r\xff\xfen": 1, "run"')),
         "stream no UTF-8": raw(text.replace(b'"camera"', b'"cam\xff"')),
         "nested": raw(text[:-1] + b',"more":' + b"[" * 5000),
-        "nested and closed": raw(text[:-1] + b',"more":' + b"[" * 5000 + b"]" * 5000 + b"}"),
+        "nested and closed": raw(text[:-1] + b',"more":' + b"[" * 12_000 + b"]" * 12_000 + b"}"),
         "header of 500 KB": raw(text[:-1] + b',"more":"' + b"x" * 500 * KB + b'"}'),
         "time without zone": changed(captured_at="2024-05-01T00:00:00"),
         "year 1": changed(captured_at="0001-01-01T00:00:00+14:00"),
