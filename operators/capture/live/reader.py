@@ -124,7 +124,8 @@ class LiveReader:
             try:
                 if self._run.done:  # interrupt() may have come before there was a channel
                     return _Ending("ended", "stopped")
-                until_s = last_frame_s + (self._spec.give_up_after_s or inf)
+                skips = self._spec.sampling.mode == "keyframes"  # signs of life are its other frames then
+                until_s = inf if skips else last_frame_s + (self._spec.give_up_after_s or inf)
                 return _Connection(self._run, channel, connect_timeout_s, self._stalls, self._seen_s, until_s).relay()
             finally:
                 with self._lock:

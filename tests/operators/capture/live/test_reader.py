@@ -250,17 +250,18 @@ def test_a_device_that_hangs_before_its_first_frame_is_given_up_though_packets_c
     run.hardware.give_up.assert_called_once_with("the decoder process hung, running")
 
 
+@pytest.mark.parametrize(("sampling", "given_up_s"), [(Sampling(), 5.5), (Sampling("keyframes"), 151.0)])
 def test_a_camera_that_gives_signs_of_life_and_no_frame_is_given_up_when_told_to(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, sampling: Sampling, given_up_s: float
 ) -> None:
     alive = chain([(protocol.Opened(finite=False), None)], [(protocol.Alive(), None)] * 300)
     decoder = Decoder(alive, every_s=0.5)
     monkeypatch.setattr(reader, "time", decoder)
     monkeypatch.setattr(reader, "Channel", lambda job: decoder)
-    run = run_of("rtsp://camera.local/x", give_up_after_s=5.0)
+    run = run_of("rtsp://camera.local/x", sampling=sampling, give_up_after_s=5.0)
     with pytest.raises(SourceError, match="given up after 5 s without a frame"):
         reader.LiveReader(run, Random(0)).read()
-    assert decoder.now_s == 5.5
+    assert decoder.now_s == given_up_s, "where key frames alone are looked at, the others are signs of life"
 
 
 def test_a_live_playlist_whose_clock_has_begun_anew_is_shown_from_what_comes_after_a_pause_on(
