@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from operators.observer import Observer
 from operators.wire.schema import BoundingBox, Counts, Event, Result, StreamPlan, StreamStatus
 from operators.zones.layout import NOTHING
-from pipelines.observe.live.cards import source
+from pipelines.observe.live.cards import GONE_S, source
 from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
@@ -82,7 +82,11 @@ class Board(Observer):
 
     def wall(self) -> dict[str, Any]:
         now_s = self._now()
-        tiles = [self._tile(stream, now_s) for stream in sorted(self._figures)]
+        heard = {stream: now_s - figures.seen_s <= GONE_S for stream, figures in self._figures.items()}
+        sources = {source(stream) for stream, lately in heard.items() if lately}
+        # Where one query goes on, the card of another that has gone would stand for the stream.
+        shown = [stream for stream, lately in sorted(heard.items()) if lately or source(stream) not in sources]
+        tiles = [self._tile(stream, now_s) for stream in shown]
         more = now_s - self._refused_s < MORE_S
         return {"tiles": tiles, "more": more, "budgets": list(self._budgets.values())}
 

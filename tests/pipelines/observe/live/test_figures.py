@@ -26,6 +26,7 @@ from operators.wire.schema import (
 from operators.wire.stream_plan import Phase
 from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
+from pipelines.observe.live.cards import GONE_S
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SAMPLES, SLOTS, StreamFigures
 from pipelines.observe.live.views import MOST_MODELS, detail, picture, tile
@@ -322,6 +323,26 @@ def test_states_of_long_ago_leave_their_places_to_streams_that_come_after_them()
     tiles = {each["stream"]: each["group"] for each in board.wall()["tiles"]}
     assert tiles == {"old4": "ended", "yard": "not come yet", "gate": "running"}
     assert board.wall()["more"] is False
+
+
+def test_the_card_of_a_query_that_was_withdrawn_goes_and_that_of_a_silent_stream_stays() -> None:
+    clock = FakeClock()
+    board = Board(clock.monotonic_s)
+
+    def cards() -> list[str]:
+        return [each["stream"] for each in board.wall()["tiles"]]
+
+    for stream in ("gate", "gate · faces", "yard"):
+        board.came(result(0, stream=stream))
+    clock.advance(GONE_S)
+    board.came(result(1, stream="gate · faces"))
+    assert cards() == ["gate", "gate · faces", "yard"]
+    clock.advance(1.0)
+    assert cards() == ["gate · faces", "yard"]
+    board.came(result(1, stream="gate"))  # it was slow
+    assert cards() == ["gate", "gate · faces", "yard"]
+    clock.advance(2 * GONE_S)
+    assert cards() == ["gate", "gate · faces", "yard"]
 
 
 def test_the_board_shows_the_streams_that_were_heard_of_last() -> None:
