@@ -48,7 +48,7 @@ _PLACE_OF["Recogniser"] = "operators.recognise.own:OwnRecogniser"
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return list({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> object:

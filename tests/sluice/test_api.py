@@ -30,9 +30,11 @@ def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
     assert found == version("sluice-video") if name == "__version__" else found.__doc__
 
 
-def test_every_name_is_listed_before_it_is_used() -> None:
-    listed = subprocess.check_output([sys.executable, "-c", "import sluice; print(*dir(sluice))"], text=True).split()
+def test_every_name_is_listed_once_also_before_it_is_used() -> None:
+    program = "import sluice; sluice.Query; print(*dir(sluice))"
+    listed = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     assert set(sluice.__all__) <= set(listed)
+    assert len(set(listed)) == len(listed)
 
 
 def test_another_name_is_told_as_python_does() -> None:
