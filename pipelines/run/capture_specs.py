@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.spec import CaptureSpec
-from pipelines.query.query_file import Fps, Query, Sample
-from serving.errors import QueryError, SourceError
+from pipelines.query.query_file import Fps, Query, Sample, StreamSpec
+from serving.errors import BadInput, QueryError, SourceError
 
 if TYPE_CHECKING:
     from operators.frames.frame import Frame
@@ -30,7 +30,7 @@ def capture_specs(
     if not query.streams:
         raise QueryError("the query has no streams: list some under `streams`, or give --source URI")
     for stream in query.streams:
-        stream.uri.reveal()  # before anything starts
+        _reveal(stream)
     return [
         CaptureSpec(
             stream=stream.id,
@@ -46,6 +46,14 @@ def capture_specs(
         )
         for stream in query.streams
     ]
+
+
+def _reveal(stream: StreamSpec) -> None:
+    """Find out before anything starts that a secret is missing."""
+    try:
+        stream.uri.reveal()
+    except BadInput as error:
+        raise BadInput(f"{error} (stream {stream.id})") from None
 
 
 def sampling(sample: Sample) -> Sampling:

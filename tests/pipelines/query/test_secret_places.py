@@ -45,6 +45,7 @@ def test_what_is_no_secret_is_one_line(tmp_path: Path, content: str | bytes | No
     with pytest.raises(BadInput) as caught:
         capture_specs(load_query(query(tmp_path, "rtsp://bob:${file:s}@cam/1")))
     assert str(caught.value).startswith(f"{tmp_path / 'q.yaml'}: uri: ")
+    assert str(caught.value).endswith(" (stream gate)")
     assert len(str(caught.value).splitlines()) == 1
 
 
