@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -38,7 +39,7 @@ SPEED_UP = 1.5
 """All cores are used where one takes at least so many times as long."""
 SMALL_S = 0.0015
 """A run that takes no longer is not worth more threads: handing its answer on takes as long."""
-SLOW_S = 0.05
+SLOW_S = 0.03
 """A run that takes longer is worth more processor time where all make it quicker: a deadline may need it."""
 TRIED, TRIED_S = 4, 0.1
 """Runs of one item, of which the least counts, and the time after which no further one begins."""
@@ -55,16 +56,15 @@ class Taken(NamedTuple):
 
     elapsed_s: float
     processor_s: float
-    """All threads of the process together."""
 
 
-Clock = Callable[[], Taken]
-"""Seconds so far."""
+Clock = Callable[[int], Taken]
+"""Seconds so far, where so many threads run a network."""
 
 
-def clock() -> Taken:
-    """The process's own."""
-    return Taken(time.perf_counter(), time.process_time())
+def clock(threads: int) -> Taken:
+    """One thread's own processor time, or the process's: what else it does meanwhile speaks for one thread."""
+    return Taken(time.perf_counter(), time.thread_time() if threads == 1 else time.process_time())
 
 
 class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +87,7 @@ def all_pay(one: Taken, everyone: Taken) -> bool:
     True
     """
     quicker = one.elapsed_s > SMALL_S and one.elapsed_s >= SPEED_UP * everyone.elapsed_s
-    return quicker and (one.elapsed_s > SLOW_S or everyone.processor_s <= one.processor_s)
+    return quicker and (one.processor_s > SLOW_S or everyone.processor_s <= one.processor_s)
 
 
 def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, now: Clock) -> int:
@@ -95,12 +95,12 @@ def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, now: Clock)
 
     One after the other, so that its weights are in memory once. All, where that cannot be known.
     """
-    one = _least(segments, open_with(1), now)
+    one = _least(segments, open_with(1), partial(now, 1))
     if one is None:
         return allowed
     if one.elapsed_s <= SMALL_S:
         return 1
-    everyone = _least(segments, open_with(allowed), now)
+    everyone = _least(segments, open_with(allowed), partial(now, allowed))
     return allowed if everyone is None or all_pay(one, everyone) else 1
 
 
@@ -131,7 +131,7 @@ def _read(path: Path) -> ThreadChoice | None:
         return None
 
 
-def _least(segments: Sequence[bytes], engine: Engine, now: Clock) -> Taken | None:
+def _least(segments: Sequence[bytes], engine: Engine, now: Callable[[], Taken]) -> Taken | None:
     """The least that one item takes through all segments, of a few runs; None where that is not to be known.
 
     An input may leave its size open, or the network take so long to load that it must not be loaded often.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from serving.loading.thread_choice import (
     ThreadChoice,
     all_pay,
     chosen,
+    clock,
     fewest,
 )
 from serving.variants.artefacts import resolve
@@ -54,7 +56,7 @@ class Machine:
         self.opened: list[int] = []
         self.in_memory = 0
 
-    def clock(self) -> Taken:
+    def clock(self, threads: int) -> Taken:
         return Taken(self.now_s, self.processor_s)
 
     def open(self, threads: int) -> FakeEngine:
@@ -98,7 +100,17 @@ def test_all_cores_run_what_they_make_much_quicker() -> None:
 def test_all_cores_must_not_be_dearer_where_one_is_quick_enough() -> None:
     assert not all_pay(Taken(0.010, 0.010), Taken(0.005, 0.0101))
     assert not all_pay(Taken(SLOW_S, SLOW_S), Taken(SLOW_S / 2, 1.01 * SLOW_S))
-    assert all_pay(Taken(1.01 * SLOW_S, SLOW_S), Taken(SLOW_S / 2, 2 * SLOW_S)), "a deadline may need it"
+    assert not all_pay(Taken(2 * SLOW_S, SLOW_S), Taken(SLOW_S / 2, 1.01 * SLOW_S)), "a busy machine makes none slow"
+    assert all_pay(Taken(1.01 * SLOW_S, 1.01 * SLOW_S), Taken(SLOW_S / 2, 2 * SLOW_S)), "a deadline may need it"
+
+
+def test_what_the_process_does_besides_speaks_for_one_thread() -> None:
+    before = {threads: clock(threads).processor_s for threads in (1, 2)}
+    other = threading.Thread(target=lambda: sum(range(2_000_000)))
+    other.start()
+    other.join()
+    took = {threads: clock(threads).processor_s - seconds for threads, seconds in before.items()}
+    assert took[1] < took[2]
 
 
 @pytest.mark.parametrize(
