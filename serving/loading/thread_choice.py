@@ -40,7 +40,7 @@ SPEED_UP = 1.5
 SMALL_S = 0.0015
 """A run that takes no longer is not worth more threads: handing its answer on takes as long."""
 SLOW_S = 0.03
-"""A run that takes longer is worth more processor time where all make it quicker: a deadline may need it."""
+"""Where one thread takes more processor time for a run, all may take more than it does: a deadline may need them."""
 TRIED, TRIED_S = 4, 0.1
 """Runs of one item, of which the least counts, and the time after which no further one begins."""
 
@@ -63,7 +63,10 @@ Clock = Callable[[int], Taken]
 
 
 def clock(threads: int) -> Taken:
-    """One thread's own processor time, or the process's: what else it does meanwhile speaks for one thread."""
+    """The calling thread's processor time where one runs a network, else the process's.
+
+    So other work of the process counts against several threads, and never against one.
+    """
     return Taken(time.perf_counter(), time.thread_time() if threads == 1 else time.process_time())
 
 
